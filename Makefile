@@ -1,0 +1,47 @@
+# The verbs that people and CI share. Everything happens in .venv; nothing is installed elsewhere.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+TORCH  := torch==2.13.0
+
+.PHONY: demo test test-slow lint type bench setup setup-dev clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# The core: what a user needs to solve puzzles. No torch.
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# Everything the tests touch. torch comes first: a range would pull a build with GPU libraries.
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pip install --quiet --editable '.[train,bench,minari,dev]'
+	@touch $@ $(VENV)/.core
+
+setup: $(VENV)/.core
+setup-dev: $(VENV)/.dev
+
+demo: setup
+	$(BIN)/hips demo
+
+test: setup-dev
+	$(BIN)/python -m pytest -n 2
+
+test-slow: setup-dev
+	$(BIN)/python -m pytest -n 2 -m 'slow or not slow'
+
+lint: setup-dev
+	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks
+
+type: setup-dev
+	$(BIN)/mypy
+
+bench: setup-dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist demo

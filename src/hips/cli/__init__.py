@@ -1,0 +1,56 @@
+"""The `hips` command: thin shells over the package, one module a verb.
+
+Every verb's module has a `register(app)`; heavy imports happen inside the verbs, so that
+`hips --help` starts at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from hips._version import __version__
+from hips.cli import collect, domains, sample, show, solve
+from hips.errors import HipsError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="hips",
+    help="A complete planner for discrete puzzles that learns to jump.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _verb in (domains, sample, show, collect, solve):
+    _verb.register(app)
+
+
+def _print_version(requested: bool) -> None:
+    if requested:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    """A complete planner for discrete puzzles that learns to jump."""
+
+
+def main() -> None:
+    """Runs the command line: errors for people on stderr, never a traceback."""
+    try:
+        app()
+    except HipsError as error:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {error}")
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("interrupted")
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,288 @@
+"""The domain contract: every state is a small grid of symbols, every rule is a pure function.
+
+A domain is the only thing the rest of the package knows about a problem. Grids are handled in
+batches `[B, H, W]`; `step` is *pure* (its input is never modified) and *total* (an action that
+cannot be taken leaves the state as it is).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hips.domains import defaults
+from hips.errors import ConfigError, LevelError
+
+Grid: TypeAlias = npt.NDArray[np.uint8]  # [H, W]
+Grids: TypeAlias = npt.NDArray[np.uint8]  # [B, H, W]
+Bools: TypeAlias = npt.NDArray[np.bool_]  # [B]
+Actions: TypeAlias = npt.NDArray[np.int64]  # [B], indices into `GridSpec.actions`
+Scores: TypeAlias = npt.NDArray[np.float32]  # [B, H, W, symbols]
+Image: TypeAlias = npt.NDArray[np.uint8]  # [height, width, 3]
+
+QUALITIES: Mapping[str, float] = {"paper": 0.0, "mixed": 0.5, "good": 0.8, "best": 1.0}
+"""Named points on the scale of demonstration quality, from wandering to near-optimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridSpec:
+    """The shape of a domain's states and the names of its symbols and actions.
+
+    Attributes:
+        height: rows of a grid.
+        width: columns of a grid.
+        symbols: names of the cell values `0 … len(symbols) - 1`.
+        actions: names of the actions; plans are exchanged by these names.
+        border: outer rings whose cells always hold symbol 0. Networks need not look at them.
+    """
+
+    height: int
+    width: int
+    symbols: tuple[str, ...]
+    actions: tuple[str, ...]
+    border: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """`(height, width)`."""
+        return self.height, self.width
+
+    @property
+    def num_symbols(self) -> int:
+        """Size of the alphabet."""
+        return len(self.symbols)
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions."""
+        return len(self.actions)
+
+    def action_indices(self, names: Sequence[str]) -> Actions:
+        """Indices of named actions."""
+        index = {name: i for i, name in enumerate(self.actions)}
+        unknown = [name for name in names if name not in index]
+        if unknown:
+            raise ConfigError(
+                f"Unknown action '{unknown[0]}'. Available: {', '.join(self.actions)}."
+            )
+        return np.array([index[name] for name in names], dtype=np.int64)
+
+    def action_names(self, actions: Sequence[int] | Actions) -> tuple[str, ...]:
+        """Names of indexed actions."""
+        return tuple(self.actions[int(action)] for action in actions)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What suits a domain: the paper's hyperparameters, network sizes, data and default search.
+
+    Attributes:
+        horizon: H, the most low-level steps to a subgoal.
+        num_codes: K, size of the VQ-VAE codebook.
+        code_dimension: D, dimension of a code.
+        segment_penalty: α, cost of one more subgoal in a segmentation.
+        commitment: β, weight of the VQ-VAE's commitment loss.
+        channels: width of the state networks.
+        blocks: residual blocks of the state networks.
+        policy_channels: width of the subgoal-conditioned policy.
+        policy_blocks: residual blocks of the subgoal-conditioned policy.
+        max_distance: largest remaining distance the heuristic tells apart.
+        demonstrations: trajectories in the default dataset.
+        paper_demonstrations: trajectories in the paper's dataset.
+        quality: demonstration quality of the default dataset (see `QUALITIES`).
+        epsilon: ε of eq:pi; 0 means the limit ε→0.
+        evaluation: name of the default evaluation function.
+    """
+
+    horizon: int
+    num_codes: int = 64
+    code_dimension: int = 128
+    segment_penalty: float = 0.1
+    commitment: float = 0.1
+    channels: int = 48
+    blocks: int = 5
+    policy_channels: int = 32
+    policy_blocks: int = 4
+    max_distance: int = 128
+    demonstrations: int = 10_000
+    paper_demonstrations: int = 10_000
+    quality: float = 1.0
+    epsilon: float = 1e-3
+    evaluation: str = "phs_hat"
+
+
+@dataclass(frozen=True, slots=True)
+class Symmetry:
+    """A relabelling of states and actions under which the rules do not change.
+
+    `step(transform(s), actions[a]) == transform(step(s, a))`, and goals stay goals.
+    """
+
+    name: str
+    transform: Callable[[Grids], Grids]
+    actions: tuple[int, ...]
+
+
+class Domain(ABC):
+    """One problem family. Subclasses are frozen dataclasses whose fields are its parameters."""
+
+    name: ClassVar[str]
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Named parameter sets beside the default one, e.g. out-of-distribution instances."""
+    formats: ClassVar[tuple[str, ...]] = ("text",)
+    """Formats that `export` writes; the first is the default."""
+
+    @property
+    @abstractmethod
+    def spec(self) -> GridSpec:
+        """Shape of the states, names of symbols and actions."""
+
+    @property
+    @abstractmethod
+    def preset(self) -> Preset:
+        """Hyperparameters that suit this domain."""
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, count: int) -> Grids:
+        """Solvable start states `[count, H, W]` that are not solved yet."""
+
+    @abstractmethod
+    def step(self, states: Grids, actions: Actions) -> Grids:
+        """T(s, a) for a batch: `[B, H, W]`, `[B]` -> `[B, H, W]`."""
+
+    @abstractmethod
+    def is_goal(self, states: Grids) -> Bools:
+        """Which states are solved, `[B]`."""
+
+    def is_legal(self, states: Grids, origins: Grids) -> Bools:
+        """Which grids could belong to the same problem as their `origins`, `[B]`."""
+        return (states < self.spec.num_symbols).all(axis=(1, 2))
+
+    def decode(self, scores: Scores, origins: Grids) -> Grids:
+        """The best grids for cell scores `[B, H, W, symbols]`; `is_legal` judges them later."""
+        return scores.argmax(axis=-1).astype(np.uint8)
+
+    def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
+        """Actions from `state` to a goal; `quality` 1 is near-optimal, 0 wanders.
+
+        Raises:
+            ExpertError: no plan was found within the expert's effort.
+        """
+        return defaults.breadth_first_plan(self, state, rng, quality)
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """Symmetries other than the identity, for data augmentation."""
+        return ()
+
+    # -- text and pictures ---------------------------------------------------------------------
+
+    def text(self, state: Grid) -> str:
+        """The state in the community's format, without a trailing newline."""
+        return defaults.grid_text(self.spec, state)
+
+    def parse(self, text: str) -> Grid:
+        """One level; the inverse of `text`.
+
+        Raises:
+            LevelError: with line, column and reason.
+        """
+        levels = self.parse_many(text)
+        if len(levels) != 1:
+            raise LevelError(f"expected one level, found {len(levels)}")
+        return levels[0]
+
+    def parse_many(self, text: str) -> list[Grid]:
+        """All levels of a file; at least one.
+
+        Raises:
+            LevelError: with line, column and reason.
+        """
+        return defaults.parse_grids(self.spec, text)
+
+    def export(self, states: Sequence[Grid], format: str) -> str:
+        """Levels as the text of one file, in one of `formats`."""
+        return defaults.export_text(self, states, format)
+
+    def plan_formats(self, state: Grid, actions: Actions) -> Mapping[str, str]:
+        """A plan in the community's formats beside the action names, by name of the format."""
+        return {}
+
+    def render(self, state: Grid, cell: int = 32) -> Image:
+        """An RGB picture `[H * cell, W * cell, 3]`."""
+        return defaults.render_grid(self.spec, state, cell)
+
+    # -- parameters ----------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, Any]:
+        """The domain's parameters as JSON-compatible values."""
+        return dataclasses.asdict(self) if dataclasses.is_dataclass(self) else {}
+
+    def for_grid(self, grid: Grid) -> Self:
+        """This domain at the size of `grid`: itself, or a copy with other parameters.
+
+        Raises:
+            LevelError: the domain cannot have that size.
+        """
+        if grid.shape != self.spec.shape:
+            height, width = self.spec.shape
+            raise LevelError(
+                f"the level has {grid.shape[0]} rows and {grid.shape[1]} columns; "
+                f"'{self.name}' here takes {height} rows and {width} columns"
+            )
+        return self
+
+
+class ScalarDomain(Domain):
+    """Base of domains that state their rules for one grid at a time; the batch is a loop."""
+
+    @abstractmethod
+    def step_one(self, state: Grid, action: int) -> Grid:
+        """T(s, a) for one state; returns a new grid."""
+
+    @abstractmethod
+    def sample_one(self, rng: np.random.Generator) -> Grid:
+        """One solvable start state."""
+
+    def step(self, states: Grids, actions: Actions) -> Grids:
+        """T(s, a) for a batch, one by one."""
+        if not len(states):
+            return states.copy()
+        pairs = zip(states, actions, strict=True)
+        return np.stack([self.step_one(state.copy(), int(action)) for state, action in pairs])
+
+    def sample(self, rng: np.random.Generator, count: int) -> Grids:
+        """Start states, one by one; solved ones are drawn again."""
+        drawn: list[Grid] = []
+        while len(drawn) < count:
+            state = self.sample_one(rng)
+            if not self.is_goal(state[None])[0]:
+                drawn.append(state)
+        shape = (0, *self.spec.shape)
+        return np.stack(drawn) if drawn else np.zeros(shape, dtype=np.uint8)
+
+
+def replay(domain: Domain, state: Grid, actions: Actions) -> Grids:
+    """All states of a plan, `[len(actions) + 1, H, W]`, the start first."""
+    states = np.empty((len(actions) + 1, *state.shape), dtype=np.uint8)
+    states[0] = state
+    for i, action in enumerate(actions):
+        states[i + 1] = domain.step(states[i : i + 1], np.array([action], dtype=np.int64))[0]
+    return states
+
+
+def parse_quality(text: str) -> float:
+    """A quality by name or as a number in [0, 1]."""
+    try:
+        value = QUALITIES[text] if text in QUALITIES else float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 <= value <= 1.0:
+        names = ", ".join(QUALITIES)
+        raise ConfigError(f"Quality '{text}' is not one of {names} or a number from 0 to 1.")
+    return value

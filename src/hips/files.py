@@ -1,0 +1,74 @@
+"""Files that are never half written: everything goes to a temporary name and is then renamed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hips.errors import HipsError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yields a temporary path beside `path` that takes its place if the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix stays last: image and array writers choose their format by it.
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
+    try:
+        yield temporary
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes `content` to `path`, all or nothing."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_text(path: Path, content: str) -> None:
+    """Writes UTF-8 text to `path`, all or nothing."""
+    write_bytes(path, content.encode())
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Writes indented JSON to `path`, all or nothing."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_text(path: Path, limit: int = 64 << 20) -> str:
+    """Reads a UTF-8 text file of at most `limit` bytes."""
+    try:
+        if path.stat().st_size > limit:
+            raise HipsError(f"{path}: larger than {limit >> 20} MiB; split the file.")
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise HipsError(f"{path}: no such file.") from None
+    except IsADirectoryError:
+        raise HipsError(f"{path}: is a folder, not a file.") from None
+    except PermissionError:
+        raise HipsError(f"{path}: not readable (permission denied).") from None
+    except UnicodeDecodeError as error:
+        raise HipsError(f"{path}: not a text file (byte {error.start} is not UTF-8).") from None
+
+
+def read_json(path: Path) -> Any:
+    """Reads a JSON file."""
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise HipsError(f"{path}: not valid JSON (line {error.lineno}: {error.msg}).") from None
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

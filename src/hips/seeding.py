@@ -1,0 +1,25 @@
+"""Named random streams: one seed enters once, every purpose draws from a stream of its own name.
+
+Streams are derived from the *names*, so adding a purpose never shifts what the others draw.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+
+def stream_seed(seed: int, *names: str | int) -> int:
+    """A 128-bit seed for the stream called `names` under `seed`."""
+    label = "\x1f".join([str(seed), *map(str, names)])
+    return int.from_bytes(hashlib.blake2b(label.encode(), digest_size=16).digest(), "little")
+
+
+def stream(seed: int, *names: str | int) -> np.random.Generator:
+    """A NumPy generator for the stream called `names` under `seed`.
+
+    >>> stream(0, "demo").integers(10, size=3).tolist() == stream(0, "demo").integers(10, size=3).tolist()
+    True
+    """
+    return np.random.Generator(np.random.PCG64(stream_seed(seed, *names)))
