@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from hips.registry import Registry
 
 ENTRY_POINT_GROUP = "hips.domains"
 _REGISTRY: Registry[type[Domain]] = Registry("domain")
+_PLUGINS: list[Path] = []
 _loaded = False
 
 
@@ -74,17 +76,28 @@ def names() -> tuple[str, ...]:
 
 
 def load_plugin(path: Path) -> None:
-    """Imports a Python file that registers domains of its own."""
-    specification = importlib.util.spec_from_file_location(f"hips_plugin_{path.stem}", path)
+    """Imports a Python file that registers domains of its own; a second time does nothing."""
+    path = path.resolve()
+    if path in _PLUGINS:
+        return
+    module_name = f"hips_plugin_{path.stem}"
+    specification = importlib.util.spec_from_file_location(module_name, path)
     if not path.is_file() or specification is None or specification.loader is None:
         raise HipsError(f"{path}: no such Python file; a plug-in is one .py file.")
     module = importlib.util.module_from_spec(specification)
+    sys.modules[module_name] = module  # dataclasses look their module up while it runs
     try:
         specification.loader.exec_module(module)
     except HipsError:
         raise
     except Exception as error:
         raise HipsError(f"{path}: the plug-in failed to load ({error!r}).") from error
+    _PLUGINS.append(path)
+
+
+def plugins() -> tuple[Path, ...]:
+    """The plug-in files loaded so far; worker processes load them as well."""
+    return tuple(_PLUGINS)
 
 
 def _load_installed() -> None:
@@ -117,6 +130,7 @@ __all__ = [
     "load_plugin",
     "names",
     "parse_quality",
+    "plugins",
     "register",
     "replay",
 ]
