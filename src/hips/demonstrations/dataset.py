@@ -1,0 +1,166 @@
+"""Demonstrations in memory: start states and action lists; the states follow by replay."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from hips.domains.base import Actions, Bools, Domain, Grid, Grids
+from hips.errors import ConfigError
+
+Split: TypeAlias = Literal["train", "validation", "all"]
+Offsets: TypeAlias = npt.NDArray[np.int64]
+ActionCodes: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+
+VALIDATION_FRACTION = 0.05
+NO_ACTION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectories:
+    """Every state of a set of demonstrations, one trajectory after the other.
+
+    Attributes:
+        states: `uint8 [S, H, W]`, where S is the sum of (steps + 1) over the trajectories.
+        actions: `int64 [S]`, the action taken in each state; -1 in a trajectory's last state.
+        offsets: `int64 [N + 1]`; trajectory i has the states `offsets[i]:offsets[i + 1]`.
+    """
+
+    states: Grids
+    actions: Actions
+    offsets: Offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def owners(self) -> Offsets:
+        """Which trajectory each state belongs to, `[S]`."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @property
+    def remaining(self) -> Offsets:
+        """Steps from each state to the end of its trajectory, `[S]`."""
+        ends: Offsets = np.repeat(self.offsets[1:], np.diff(self.offsets))
+        return ends - 1 - np.arange(len(self.states))
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstrations:
+    """Goal-reaching plans in one domain.
+
+    Attributes:
+        domain: the domain the plans were made in.
+        starts: start states, `uint8 [N, H, W]`.
+        actions: the actions of all plans, one plan after the other, `[sum of steps]`.
+        offsets: `int64 [N + 1]`; plan i is `actions[offsets[i]:offsets[i + 1]]`.
+        validation: which plans are kept from training, `bool [N]`.
+        manifest: where the plans come from: seed, quality, counts.
+    """
+
+    domain: Domain
+    starts: Grids
+    actions: ActionCodes
+    offsets: Offsets
+    validation: Bools
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def lengths(self) -> Offsets:
+        """Steps of each plan, `[N]`."""
+        return np.diff(self.offsets)
+
+    def plan(self, index: int) -> Actions:
+        """The actions of one plan."""
+        chosen = self.actions[self.offsets[index] : self.offsets[index + 1]]
+        return chosen.astype(np.int64)
+
+    def select(self, indices: npt.NDArray[np.integer[Any]]) -> Demonstrations:
+        """The demonstrations at `indices`, in that order."""
+        lengths = self.lengths[indices]
+        offsets = to_offsets(lengths)
+        positions = np.arange(offsets[-1]) + np.repeat(
+            self.offsets[indices] - offsets[:-1], lengths
+        )
+        return replace(
+            self,
+            starts=self.starts[indices],
+            actions=self.actions[positions],
+            offsets=offsets,
+            validation=self.validation[indices],
+        )
+
+    def split(self, name: Split) -> Demonstrations:
+        """The part called `name`: `train`, `validation` or `all`."""
+        if name not in get_args(Split):
+            raise ConfigError(f"Unknown split '{name}'. Available: {', '.join(get_args(Split))}.")
+        if name == "all":
+            return self
+        return self.select(np.flatnonzero(self.validation == (name == "validation")))
+
+    def replay(self) -> Trajectories:
+        """All states, by stepping every plan through the domain's rules."""
+        return replay_plans(self.domain, self.starts, self.actions, self.offsets)
+
+    def trajectories(self, split: Split = "all") -> Trajectories:
+        """All states of one split."""
+        return self.split(split).replay()
+
+
+def to_offsets(lengths: npt.NDArray[np.integer[Any]]) -> Offsets:
+    """Where parts of the given lengths begin, and the end of the last: `[N + 1]`."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def encode_actions(actions: npt.NDArray[np.integer[Any]], num_actions: int) -> ActionCodes:
+    """The actions in the smallest type that holds every action of the domain."""
+    return actions.astype(np.uint8) if num_actions <= 256 else actions.astype(np.uint16)
+
+
+def replay_plans(
+    domain: Domain, starts: Grids, actions: ActionCodes, offsets: Offsets
+) -> Trajectories:
+    """Steps all plans in lockstep, the longest first, so that the running ones stay a prefix."""
+    lengths = np.diff(offsets)
+    order = np.argsort(-lengths, kind="stable")
+    state_offsets = offsets + np.arange(len(offsets))
+    states = np.empty((int(state_offsets[-1]), *starts.shape[1:]), dtype=np.uint8)
+    taken = np.full(len(states), NO_ACTION, dtype=np.int64)
+    taken[np.arange(len(actions)) + np.repeat(np.arange(len(starts)), lengths)] = actions
+    current, rows = starts[order], state_offsets[:-1][order]
+    running = np.searchsorted(-lengths[order], -np.arange(lengths.max(initial=0)), side="left")
+    states[rows] = current
+    for count in running:
+        rows = rows[:count]
+        current = domain.step(current[:count], taken[rows])
+        rows = rows + 1
+        states[rows] = current
+    return Trajectories(states=states, actions=taken, offsets=state_offsets)
+
+
+def level_digest(start: Grid) -> float:
+    """A number in [0, 1) that depends on the level alone."""
+    digest = hashlib.blake2b(np.ascontiguousarray(start).tobytes(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") / 2.0**64
+
+
+def validation_split(starts: Grids) -> Bools:
+    """Which levels are for validation, `[N]`: about one in twenty.
+
+    The choice hangs on the level alone, so the same level never trains one dataset and validates
+    another. If no level is chosen, the one with the smallest digest is, provided some remain.
+    """
+    digests = np.array([level_digest(start) for start in starts])
+    chosen: Bools = digests < VALIDATION_FRACTION
+    if len(digests) and not chosen.any() and digests.min() < digests.max():
+        chosen = digests == digests.min()
+    return chosen
