@@ -92,6 +92,10 @@ class Preset:
         blocks: residual blocks of the state networks.
         policy_channels: width of the subgoal-conditioned policy.
         policy_blocks: residual blocks of the subgoal-conditioned policy.
+        attention: how many of the state networks' last blocks also attend over all cells.
+        downsample: cells are folded `downsample × downsample` into channels (large grids).
+        positions: whether networks learn an embedding of absolute positions. Without it they
+            take levels of any size.
         max_distance: largest remaining distance the heuristic tells apart.
         demonstrations: trajectories in the default dataset.
         paper_demonstrations: trajectories in the paper's dataset.
@@ -109,6 +113,9 @@ class Preset:
     blocks: int = 5
     policy_channels: int = 32
     policy_blocks: int = 4
+    attention: int = 0
+    downsample: int = 1
+    positions: bool = True
     max_distance: int = 128
     demonstrations: int = 10_000
     paper_demonstrations: int = 10_000
@@ -137,6 +144,8 @@ class Domain(ABC):
     """Named parameter sets beside the default one, e.g. out-of-distribution instances."""
     formats: ClassVar[tuple[str, ...]] = ("text",)
     """Formats that `export` writes; the first is the default."""
+    environment_id: ClassVar[str | None] = None
+    """Name `N` of the Gymnasium environment `hips/N-v0`; None for no environment."""
 
     @property
     @abstractmethod

@@ -1,0 +1,215 @@
+"""Box-World: keys open boxes that hold further keys; one chain leads to the gem, others end dead.
+
+Rules, for the moves up, right, down and left in a walled room:
+
+- The agent walks on floor. A loose key (no box) is picked up by walking on it; a key held before
+  is lost.
+- A box is two cells side by side: its content on the left, its lock on the right. The lock can be
+  entered only with the held key of its colour. The key is used up, the box vanishes and its
+  content is held instead. The content of a locked box cannot be entered.
+- The held key is shown in the top-left cell, which is wall while nothing is held.
+- Taking the gem wins; after that nothing moves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hips.domains import register
+from hips.domains.base import (
+    Actions,
+    Bools,
+    Domain,
+    Grid,
+    Grids,
+    GridSpec,
+    Image,
+    Preset,
+    Scores,
+    Symmetry,
+)
+from hips.domains.box_world import expert, generator, kernels, levels, sprites
+from hips.errors import ConfigError, LevelError
+
+MIN_SIZE, MAX_SIZE = 4, 30
+MAX_BOXES = 60
+FLIPPED_ACTIONS = (2, 1, 0, 3)
+
+
+@register("box_world")
+@dataclass(frozen=True)
+class BoxWorld(Domain):
+    """Box-World in a room of `size` × `size` cells inside walls.
+
+    Attributes:
+        size: rows and columns of the room.
+        goal_length: boxes from the loose key to the gem.
+        distractors: branches of boxes that lead away from the gem.
+        distractor_length: boxes of each branch.
+        colours: colours a level draws its keys from.
+        tangled: whether branches share colours with each other and with spent keys of the chain,
+            which makes dead ends longer and harder to tell from the chain.
+    """
+
+    size: int = 12
+    goal_length: int = 4
+    distractors: int = 3
+    distractor_length: int = 1
+    colours: int = 20
+    tangled: bool = False
+
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "ood": {"distractors": 4, "distractor_length": 3, "tangled": True}
+    }
+    environment_id: ClassVar[str | None] = "BoxWorld"
+
+    def __post_init__(self) -> None:
+        _require("size", self.size, MIN_SIZE, MAX_SIZE)
+        _require("goal_length", self.goal_length, 1, MAX_BOXES)
+        _require("distractors", self.distractors, 0, MAX_BOXES)
+        _require("distractor_length", self.distractor_length, 1, MAX_BOXES)
+        _require("colours", self.colours, 1, len(levels.LETTERS))
+        if self.boxes > MAX_BOXES:
+            raise ConfigError(f"{self.boxes} boxes are too many; at most {MAX_BOXES} are allowed.")
+        needed = max(self.boxes, self.goal_length + self.distractor_length + 1)
+        if self.colours < needed:
+            raise ConfigError(
+                f"{self.boxes} boxes need at least {needed} colours, not {self.colours}; raise "
+                f"colours (up to {len(levels.LETTERS)}) or ask for fewer or shorter branches."
+            )
+
+    @property
+    def boxes(self) -> int:
+        """Boxes of a sampled level."""
+        return self.goal_length + self.distractors * self.distractor_length
+
+    @cached_property
+    def spec(self) -> GridSpec:
+        """The room with its walls; one symbol per colour, of keys and locks alike."""
+        colours = tuple(f"colour_{letter}" for letter in levels.LETTERS[: self.colours])
+        symbols = ("wall", "floor", "agent", "gem", *colours)
+        side = self.size + 2
+        return GridSpec(side, side, symbols, ("up", "right", "down", "left"))
+
+    @property
+    def preset(self) -> Preset:
+        """The paper's hyperparameters for Box-World."""
+        return Preset(
+            horizon=10,
+            num_codes=64,
+            code_dimension=128,
+            segment_penalty=0.1,
+            commitment=0.1,
+            max_distance=128,
+            demonstrations=30_000,
+            paper_demonstrations=22_100,
+            epsilon=1e-3,
+        )
+
+    # -- rules ---------------------------------------------------------------------------------
+
+    def step(self, states: Grids, actions: Actions) -> Grids:
+        """T(s, a) for a batch: `[B, H, W]`, `[B]` -> `[B, H, W]`."""
+        return kernels.step(states, actions)
+
+    def is_goal(self, states: Grids) -> Bools:
+        """Which states hold the gem, `[B]`."""
+        return np.asarray(states[:, 0, 0] == kernels.GEM)
+
+    def is_legal(self, states: Grids, origins: Grids) -> Bools:
+        """Which grids have the walls of their origins, one agent, and only treasures taken."""
+        return kernels.is_legal(states, origins, self.spec.num_symbols)
+
+    def decode(self, scores: Scores, origins: Grids) -> Grids:
+        """The best grids for cell scores in which each box of the origin stays or goes."""
+        return kernels.decode(scores, origins)
+
+    # -- instances and experts -----------------------------------------------------------------
+
+    def sample(self, rng: np.random.Generator, count: int) -> Grids:
+        """Start states with one solution chain, `[count, H, W]`.
+
+        Raises:
+            ConfigError: the boxes find no room.
+        """
+        seeds = rng.integers(2**64, size=count, dtype=np.uint64)
+        grids, placed = generator.generate(
+            seeds,
+            self.size,
+            self.goal_length,
+            self.distractors,
+            self.distractor_length,
+            self.colours,
+            self.tangled,
+        )
+        if not placed.all():
+            raise ConfigError(
+                f"{self.boxes} boxes find no room in {self.size} × {self.size} cells; raise size "
+                "or lower goal_length, distractors or distractor_length."
+            )
+        return grids
+
+    def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
+        """Actions that take the gem, from any state; see `hips.domains.box_world.expert.plan`."""
+        return expert.plan(state, rng, quality)
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """Colours relabelled by `i -> a * i + b`, each also with the room upside down."""
+        factors = [a for a in range(1, self.colours + 1) if math.gcd(a, self.colours) == 1]
+        return tuple(
+            Symmetry(
+                f"colours_{factor}i+{shift}" + ("+flip_rows" if flip else ""),
+                partial(_relabel, factor=factor, shift=shift, colours=self.colours, flip=flip),
+                FLIPPED_ACTIONS if flip else (0, 1, 2, 3),
+            )
+            for factor in factors
+            for shift in range(self.colours)
+            for flip in (False, True)
+            if (factor, shift, flip) != (1, 0, False)
+        )
+
+    # -- text and pictures ---------------------------------------------------------------------
+
+    def text(self, state: Grid) -> str:
+        """The level as text: see `hips.domains.box_world.levels`."""
+        return levels.write(state)
+
+    def parse_many(self, text: str) -> list[Grid]:
+        """All levels of a file; smaller ones are filled up with wall to this domain's size."""
+        return levels.read(text, self.size + 2, MAX_SIZE + 2, self.colours)
+
+    def render(self, state: Grid, cell: int = 32) -> Image:
+        """An RGB picture `[H * cell, W * cell, 3]`."""
+        return sprites.draw(state, cell, self.colours)
+
+    def for_grid(self, grid: Grid) -> Self:
+        """This domain at the size of a square `grid`."""
+        height, width = grid.shape
+        if height != width or not MIN_SIZE <= height - 2 <= MAX_SIZE:
+            raise LevelError(
+                f"the level has {height} rows and {width} columns; Box-World takes squares of "
+                f"{MIN_SIZE + 2} to {MAX_SIZE + 2} rows, walls included"
+            )
+        return self if height == self.size + 2 else replace(self, size=height - 2)
+
+
+def _require(name: str, value: int, lowest: int, highest: int) -> None:
+    if not lowest <= value <= highest:
+        raise ConfigError(f"{name} is {value}; Box-World takes {lowest} to {highest}.")
+
+
+def _relabel(states: Grids, factor: int, shift: int, colours: int, flip: bool) -> Grids:
+    """Permutes the colours and, if asked, turns the room (not the held cell) upside down."""
+    table = np.arange(kernels.FIRST_COLOUR + colours, dtype=np.uint8)
+    permuted = (factor * np.arange(colours) + shift) % colours
+    table[kernels.FIRST_COLOUR :] = kernels.FIRST_COLOUR + permuted
+    result = table[states]
+    if flip:
+        result[:, 1:-1] = result[:, -2:0:-1].copy()
+    return result
