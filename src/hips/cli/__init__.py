@@ -10,9 +10,10 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from hips._version import __version__
-from hips.cli import collect, domains, sample, show, solve
+from hips.cli import collect, demo, domains, minari, sample, show, solve
 from hips.errors import HipsError
 
 BAD_INPUT = 2
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _verb in (domains, sample, show, collect, solve):
+for _verb in (demo, domains, sample, show, collect, minari, solve):
     _verb.register(app)
 
 
@@ -49,8 +50,15 @@ def main() -> None:
     try:
         app()
     except HipsError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {error}")
-        sys.exit(BAD_INPUT)
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted")
         sys.exit(INTERRUPTED)
+
+
+def _fail(message: str) -> None:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"[bold red]error:[/] {escape(message)}")
+    sys.exit(BAD_INPUT)

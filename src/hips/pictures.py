@@ -1,0 +1,107 @@
+"""Pictures of states and plans: PNG, animated GIF and coloured text for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as PillowImage
+from rich.style import Style
+from rich.text import Text
+
+from hips.domains.base import Actions, Domain, Grid, Image, replay
+from hips.errors import ConfigError
+from hips.files import replacing
+
+PICTURE_SIZE = 480
+"""Pixels along the longer side of a picture whose cell size is not given."""
+
+FRAME_MILLISECONDS = 160
+LAST_FRAME_MILLISECONDS = 1500
+PALETTE_FRAMES = 8
+HALF_BLOCK = "▀"
+
+
+def fitting_cell(domain: Domain, size: int = PICTURE_SIZE) -> int:
+    """A cell size in pixels that makes a picture about `size` pixels high or wide."""
+    return max(8, size // max(domain.spec.shape))
+
+
+def plan_frames(
+    domain: Domain, state: Grid, actions: Actions, cell: int | None = None
+) -> list[Image]:
+    """One picture `[H * cell, W * cell, 3]` per state of a plan, the start first."""
+    cell = fitting_cell(domain) if cell is None else cell
+    return [domain.render(frame, cell) for frame in replay(domain, state, actions)]
+
+
+def save_png(image: Image, path: Path) -> None:
+    """Writes an RGB picture as PNG, all or nothing."""
+    _require_suffix(path, ".png")
+    with replacing(path) as temporary:
+        PillowImage.fromarray(image).save(temporary, format="PNG", optimize=True)
+
+
+def save_gif(
+    frames: Sequence[Image], path: Path, frame_milliseconds: int = FRAME_MILLISECONDS
+) -> None:
+    """Writes RGB pictures as a GIF that repeats and rests on the last one, all or nothing."""
+    _require_suffix(path, ".gif")
+    if not frames:
+        raise ConfigError("an animation needs at least one frame.")
+    palette = _shared_palette(frames)
+    pictures = [
+        PillowImage.fromarray(frame).quantize(palette=palette, dither=PillowImage.Dither.NONE)
+        for frame in frames
+    ]
+    durations = [frame_milliseconds] * (len(frames) - 1) + [LAST_FRAME_MILLISECONDS]
+    with replacing(path) as temporary:
+        pictures[0].save(
+            temporary,
+            format="GIF",
+            save_all=True,
+            append_images=pictures[1:],
+            duration=durations,
+            loop=0,
+            optimize=False,
+        )
+
+
+def ansi(domain: Domain, state: Grid, max_columns: int = 60) -> Text:
+    """The rendered state as coloured half blocks: one character is two pixels high.
+
+    Works for every domain, since it looks only at the picture: cells are averaged down to as many
+    pixels as fit in `max_columns` characters, but at least 2 × 2.
+    """
+    height, width = state.shape
+    pixels = int(np.clip(max_columns // width // 2 * 2, 2, 8))
+    zoom = 4
+    picture = domain.render(state, pixels * zoom).astype(np.float64)
+    blocks = picture.reshape(height * pixels, zoom, width * pixels, zoom, 3)
+    colours = blocks.mean(axis=(1, 3)).astype(int)
+    text = Text()
+    for top, bottom in zip(colours[0::2], colours[1::2], strict=True):
+        for above, below in zip(top.tolist(), bottom.tolist(), strict=True):
+            style = Style(color=_hexadecimal(above), bgcolor=_hexadecimal(below))
+            text.append(HALF_BLOCK, style)
+        text.append("\n")
+    text.right_crop(1)
+    return text
+
+
+def _hexadecimal(colour: Sequence[int]) -> str:
+    red, green, blue = colour
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _shared_palette(frames: Sequence[Image]) -> PillowImage.Image:
+    """One palette for all frames (from a few of them), so that colours do not flicker."""
+    chosen = np.linspace(0, len(frames) - 1, min(len(frames), PALETTE_FRAMES)).astype(int)
+    strip = np.concatenate([frames[i] for i in chosen])
+    return PillowImage.fromarray(strip).quantize(256, dither=PillowImage.Dither.NONE)
+
+
+def _require_suffix(path: Path, suffix: str) -> None:
+    if path.suffix.lower() != suffix:
+        raise ConfigError(f"'{path.name}' should end in {suffix}.")
