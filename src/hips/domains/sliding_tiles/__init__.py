@@ -1,0 +1,175 @@
+"""The sliding tile puzzle: move the blank until the tiles are in order.
+
+The goal is `0 1 2 …` row by row with the blank (0) at the top left; an action names the direction
+the *blank* moves. Half of all arrangements cannot be solved; they are legal states nevertheless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Self
+
+import numpy as np
+
+from hips.domains import register
+from hips.domains.base import (
+    Actions,
+    Bools,
+    Domain,
+    Grid,
+    Grids,
+    GridSpec,
+    Preset,
+    Scores,
+    Symmetry,
+)
+from hips.domains.defaults import require_format
+from hips.domains.sliding_tiles import assignment, expert, kernels, levels
+from hips.domains.sliding_tiles.levels import MAX_SIDE, MIN_SIDE
+from hips.errors import ConfigError, LevelError
+
+ACTIONS = ("up", "right", "down", "left")
+
+
+@lru_cache(maxsize=32)
+def _spec(height: int, width: int) -> GridSpec:
+    tiles = tuple(str(tile) for tile in range(1, height * width))
+    return GridSpec(height, width, ("blank", *tiles), ACTIONS)
+
+
+@register("sliding_tiles")
+@dataclass(frozen=True, slots=True)
+class SlidingTiles(Domain):
+    """Sliding tiles of 2x2 to 6x6 cells; the default is the 24-puzzle.
+
+    Attributes:
+        height: rows.
+        width: columns.
+    """
+
+    height: int = 5
+    width: int = 5
+
+    formats: ClassVar[tuple[str, ...]] = ("text",)
+
+    def __post_init__(self) -> None:
+        """Refuses other sizes."""
+        for side, value in (("height", self.height), ("width", self.width)):
+            if not isinstance(value, int) or not MIN_SIDE <= value <= MAX_SIDE:
+                raise ConfigError(
+                    f"sliding_tiles: {side} is {value!r}; it must be {MIN_SIDE} to {MAX_SIDE}."
+                )
+
+    @property
+    def spec(self) -> GridSpec:
+        """`height` x `width` cells, one symbol a tile."""
+        return _spec(self.height, self.width)
+
+    @property
+    def preset(self) -> Preset:
+        """The paper's hyperparameters for the 24-puzzle."""
+        return Preset(
+            horizon=10,
+            num_codes=64,
+            code_dimension=128,
+            segment_penalty=0.1,
+            commitment=0.1,
+            max_distance=256,
+            demonstrations=20_000,
+            paper_demonstrations=5_100,
+            epsilon=1e-5,
+        )
+
+    def _flat(self, states: Grids) -> Grids:
+        return np.ascontiguousarray(states).reshape(len(states), self.height * self.width)
+
+    def sample(self, rng: np.random.Generator, count: int) -> Grids:
+        """Puzzles drawn uniformly from the solvable half without the goal."""
+        size = self.height * self.width
+        states = np.empty((count, size), dtype=np.uint8)
+        missing = np.arange(count)
+        while len(missing):
+            ordered = np.tile(np.arange(size, dtype=np.uint8), (len(missing), 1))
+            drawn = rng.permuted(ordered, axis=1)
+            # Exchanging tiles 1 and 2 maps the unsolvable half one-to-one onto the solvable one.
+            odd = kernels.invariants(drawn, self.width) != 0
+            drawn[odd] = _exchange(size)[drawn[odd]]
+            states[missing] = drawn
+            missing = missing[kernels.is_goal(drawn)]
+        return states.reshape(count, self.height, self.width)
+
+    def step(self, states: Grids, actions: Actions) -> Grids:
+        """Moves each blank; a move off the board changes nothing."""
+        moved = kernels.step(self._flat(states), actions, self.height, self.width)
+        return moved.reshape(states.shape)
+
+    def is_goal(self, states: Grids) -> Bools:
+        """Which puzzles are in order."""
+        return kernels.is_goal(self._flat(states))
+
+    def is_legal(self, states: Grids, origins: Grids) -> Bools:
+        """Which grids are permutations in the same half as their origins.
+
+        No move leaves a half, so a grid in the other one cannot be reached.
+        """
+        return kernels.is_legal(self._flat(states), self._flat(origins), self.width)
+
+    def solvable(self, states: Grids) -> Bools:
+        """Which puzzles have a solution; a grid that is no permutation has none."""
+        solvable: Bools = kernels.invariants(self._flat(states), self.width) == 0
+        return solvable
+
+    def decode(self, scores: Scores, origins: Grids) -> Grids:
+        """The best-scoring permutations in the half of their origins."""
+        size = self.height * self.width
+        flat = np.ascontiguousarray(scores, dtype=np.float32).reshape(len(scores), size, size)
+        best = assignment.decode(flat, self._flat(origins), self.width)
+        return best.reshape(len(scores), self.height, self.width)
+
+    def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
+        """A plan by beam search; below quality 1 also line by line and with detours."""
+        flat = self._flat(state[None])[0]
+        return expert.plan(flat, self.height, self.width, rng, quality)
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """Transposition, which also exchanges the tiles with their mirror images (squares only)."""
+        if self.height != self.width:
+            return ()
+        mirror = np.arange(self.height * self.width, dtype=np.uint8)
+        mirror = mirror.reshape(self.height, self.width).T.ravel()
+
+        def transpose(states: Grids) -> Grids:
+            return np.ascontiguousarray(mirror[states].swapaxes(1, 2))
+
+        return (Symmetry("transpose", transpose, (3, 2, 1, 0)),)
+
+    def text(self, state: Grid) -> str:
+        """One line of numbers, row by row, 0 the blank."""
+        return levels.format_line(state)
+
+    def parse_many(self, text: str) -> list[Grid]:
+        """One puzzle a line, solvable or not; other square sizes than this one's too."""
+        return levels.parse_lines(text, self.height, self.width)
+
+    def export(self, states: Sequence[Grid], format: str) -> str:
+        """One puzzle a line."""
+        require_format(self, format)
+        return "".join(f"{self.text(state)}\n" for state in states)
+
+    def for_grid(self, grid: Grid) -> Self:
+        """This puzzle at the size of `grid`."""
+        if grid.shape == self.spec.shape:
+            return self
+        try:
+            return type(self)(*grid.shape)
+        except ConfigError as error:
+            raise LevelError(str(error)) from None
+
+
+def _exchange(size: int) -> Grid:
+    """The relabelling that exchanges tiles 1 and 2, `[size]`."""
+    labels = np.arange(size, dtype=np.uint8)
+    labels[[1, 2]] = labels[[2, 1]]
+    return labels
