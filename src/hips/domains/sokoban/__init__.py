@@ -1,0 +1,159 @@
+"""Sokoban: push every box onto a goal; boxes cannot be pulled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hips.domains import register
+from hips.domains._geometry import dihedral
+from hips.domains.base import (
+    Actions,
+    Bools,
+    Domain,
+    Grid,
+    Grids,
+    GridSpec,
+    Image,
+    Preset,
+    Scores,
+    Symmetry,
+)
+from hips.domains.defaults import require_format
+from hips.domains.sokoban import expert, generator, kernels, levels, pddl, sprites
+from hips.errors import ConfigError, LevelError
+
+
+@register("sokoban")
+@dataclass(frozen=True)
+class Sokoban(Domain):
+    """Rooms of `height` x `width` cells, the outer ring of walls included, with `boxes` boxes."""
+
+    height: int = 10
+    width: int = 10
+    boxes: int = 4
+
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"ood": {"boxes": 6}}
+    formats: ClassVar[tuple[str, ...]] = ("xsb", "boxoban", "pddl")
+
+    def __post_init__(self) -> None:
+        for name, value in (("height", self.height), ("width", self.width)):
+            if not levels.MIN_SIZE <= value <= levels.MAX_SIZE:
+                raise ConfigError(
+                    f"Sokoban's {name} is {value}; "
+                    f"allowed: {levels.MIN_SIZE} to {levels.MAX_SIZE}, walls included."
+                )
+        if not 1 <= self.boxes <= levels.MAX_BOXES:
+            raise ConfigError(
+                f"Sokoban cannot have {self.boxes} boxes; allowed: 1 to {levels.MAX_BOXES}."
+            )
+        if (self.height - 2) * (self.width - 2) <= self.boxes:
+            raise ConfigError(
+                f"A {self.height} x {self.width} room has no space for {self.boxes} boxes and a "
+                "player; make it larger or use fewer boxes."
+            )
+
+    @property
+    def spec(self) -> GridSpec:
+        """Seven symbols, four moves, a ring of walls."""
+        return GridSpec(self.height, self.width, kernels.SYMBOLS, kernels.ACTIONS, border=1)
+
+    @property
+    def preset(self) -> Preset:
+        """The paper's hyperparameters for Sokoban."""
+        return Preset(
+            horizon=10,
+            num_codes=64,
+            code_dimension=128,
+            segment_penalty=0.1,
+            commitment=0.1,
+            max_distance=128,
+            demonstrations=60_000,
+            paper_demonstrations=10_340,
+            quality=1.0,
+            epsilon=0.0,
+        )
+
+    def sample(self, rng: np.random.Generator, count: int) -> Grids:
+        """Rooms by random walk and reverse play, each from a seed of its own."""
+        rooms = np.zeros((count, self.height, self.width), dtype=np.uint8)
+        for i, seed in enumerate(rng.integers(1 << 62, size=count)):
+            rooms[i], found = generator.generate(self.height, self.width, self.boxes, int(seed))
+            if not found:
+                raise ConfigError(
+                    f"No room of {self.height} x {self.width} with {self.boxes} boxes was found; "
+                    "make it larger or use fewer boxes."
+                )
+        return rooms
+
+    def step(self, states: Grids, actions: Actions) -> Grids:
+        """The player walks, or pushes one box if the square behind it is free."""
+        return kernels.step(np.ascontiguousarray(states), actions)
+
+    def is_goal(self, states: Grids) -> Bools:
+        """No box stands off a goal."""
+        return kernels.is_goal(states)
+
+    def is_legal(self, states: Grids, origins: Grids) -> Bools:
+        """The same walls and goals, one player, as many boxes."""
+        return kernels.is_legal(states, origins)
+
+    def decode(self, scores: Scores, origins: Grids) -> Grids:
+        """The likeliest legal grids: walls and goals are known, boxes and player are placed."""
+        return kernels.decode(scores, origins)
+
+    def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
+        """Weighted A* over pushes, with random excursions below quality 1."""
+        return expert.plan(state, rng, quality)
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """Rotations and reflections."""
+        return dihedral(kernels.ACTIONS, square=self.height == self.width)
+
+    def text(self, state: Grid) -> str:
+        """The level in XSB characters."""
+        return levels.write(state)
+
+    def parse_many(self, text: str) -> list[Grid]:
+        """Levels of an XSB, SOK or Boxoban file; small ones are padded to this domain's size."""
+        return [levels.pad(level, self.spec.shape) for level in levels.read_many(text)]
+
+    def export(self, states: Sequence[Grid], format: str) -> str:
+        """Levels as XSB, as a Boxoban file, or one level as PDDL (domain, then problem)."""
+        require_format(self, format)
+        if format == "pddl":
+            if len(states) != 1:
+                raise ConfigError(f"A PDDL file holds one level, not {len(states)}.")
+            return "\n".join(self.pddl(states[0]))
+        if format == "boxoban":
+            return "\n".join(f"; {i}\n{self.text(state)}\n" for i, state in enumerate(states))
+        return "\n".join(f"{self.text(state)}\n" for state in states)
+
+    def pddl(self, state: Grid) -> tuple[str, str]:
+        """The PDDL domain and the problem of `state`."""
+        return pddl.DOMAIN, pddl.problem(state)
+
+    def plan_from_pddl(self, lines: Sequence[str]) -> Actions:
+        """The actions of a classical planner's plan for `pddl`."""
+        return self.spec.action_indices(pddl.read_plan(lines))
+
+    def plan_formats(self, state: Grid, actions: Actions) -> Mapping[str, str]:
+        """The plan in LURD notation; capitals push."""
+        return {"lurd": levels.lurd(state, actions)}
+
+    def render(self, state: Grid, cell: int = 32) -> Image:
+        """Bricks, crates, targets and a round player."""
+        return sprites.render(state, cell)
+
+    def for_grid(self, grid: Grid) -> Sokoban:
+        """This domain at the size and number of boxes of `grid`."""
+        boxes = int(np.isin(grid, (kernels.BOX, kernels.BOX_ON_GOAL)).sum())
+        if (*grid.shape, boxes) == (self.height, self.width, self.boxes):
+            return self
+        try:
+            return replace(self, height=grid.shape[0], width=grid.shape[1], boxes=boxes)
+        except ConfigError as error:
+            raise LevelError(str(error)) from None

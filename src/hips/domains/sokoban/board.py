@@ -1,0 +1,159 @@
+"""What the expert knows about one level before it searches: distances, dead squares, deadlocks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from hips.domains.base import Grid
+from hips.domains.sokoban.kernels import PLAYER, WALL, is_box, is_goal_cell
+
+Cells = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+FAR = 1 << 20
+"""A distance that stands for "never"."""
+
+
+class Board(NamedTuple):
+    """The unchanging part of a level, on flat cells of the grid inside one more ring of walls.
+
+    Attributes:
+        width: cells in a padded row.
+        offsets: steps of the four actions on flat cells, `[4]`.
+        walls: `[cells]`.
+        goals: `[goals]`.
+        distances: pushes from a cell to each goal with no other box around, `[goals, cells]`.
+        dead: squares from which no goal can be reached by pushing, `[cells]`.
+    """
+
+    width: int
+    offsets: Cells
+    walls: Flags
+    goals: Cells
+    distances: Cells
+    dead: Flags
+
+
+@njit(cache=True, nogil=True)
+def read_board(grid: Grid) -> tuple[Board, Cells, int]:
+    """The board of a grid, the boxes in ascending order, and the player's cell (-1: none)."""
+    height, width = grid.shape[0] + 2, grid.shape[1] + 2
+    walls = np.ones(height * width, dtype=np.bool_)
+    boxes, goals = np.empty(grid.size, dtype=np.int64), np.empty(grid.size, dtype=np.int64)
+    num_boxes, num_goals, player = 0, 0, -1
+    for r in range(grid.shape[0]):
+        for c in range(grid.shape[1]):
+            cell, at = grid[r, c], (r + 1) * width + c + 1
+            walls[at] = cell == WALL
+            if is_box(cell):
+                boxes[num_boxes] = at
+                num_boxes += 1
+            if is_goal_cell(cell):
+                goals[num_goals] = at
+                num_goals += 1
+            if cell >= PLAYER:
+                player = at
+    offsets = np.array([-width, 1, width, -1], dtype=np.int64)
+    goals = goals[:num_goals].copy()
+    distances = np.empty((num_goals, height * width), dtype=np.int64)
+    for i in range(num_goals):
+        _push_distances(walls, offsets, goals[i], distances[i])
+    dead = np.ones(height * width, dtype=np.bool_)
+    for i in range(num_goals):
+        dead &= distances[i] >= FAR
+    board = Board(width, offsets, walls, goals, distances, dead)
+    return board, boxes[:num_boxes].copy(), player
+
+
+@njit(cache=True, nogil=True)
+def _push_distances(walls: Flags, offsets: Cells, goal: int, distance: Cells) -> None:
+    """Pushes to `goal` from every cell, by pulling a lone box away from the goal."""
+    distance[:] = FAR
+    distance[goal] = 0
+    queue = np.empty(walls.size, dtype=np.int64)
+    queue[0] = goal
+    head, tail = 0, 1
+    while head < tail:
+        cell = queue[head]
+        head += 1
+        for offset in offsets:
+            before = cell - offset
+            if walls[before] or walls[before - offset] or distance[before] < FAR:
+                continue
+            distance[before] = distance[cell] + 1
+            queue[tail] = before
+            tail += 1
+
+
+@njit(cache=True, nogil=True)
+def pushes_needed(board: Board, boxes: Cells, costs: Cells) -> int:
+    """A lower bound on the pushes left: the cheapest assignment of boxes to goals.
+
+    Dynamic programming over the set of goals taken by the first boxes; `costs` is scratch space
+    `[2 ** goals]`. The bound is `FAR` or more if no assignment exists.
+    """
+    num_goals = len(board.goals)
+    costs[:] = FAR
+    costs[0] = 0
+    for taken_goals in range((1 << num_goals) - 1):
+        cost = costs[taken_goals]
+        if cost >= FAR:
+            continue
+        box = boxes[_count_bits(taken_goals)]
+        for goal in range(num_goals):
+            if not taken_goals >> goal & 1:
+                with_goal = taken_goals | 1 << goal
+                costs[with_goal] = min(costs[with_goal], cost + board.distances[goal, box])
+    return costs[-1]
+
+
+@njit(cache=True, nogil=True)
+def _count_bits(value: int) -> int:
+    count = 0
+    while value:
+        value &= value - 1
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def is_frozen(board: Board, boxes: Cells, frozen: Flags) -> bool:
+    """Whether boxes that can never move again include one off the goals.
+
+    The frozen boxes are the largest set in which each is blocked on both axes by a wall, by a
+    dead square on either side, or by another of the set: none of them can be the first to move.
+    `frozen` is scratch space `[cells]`, all False on entry and on return.
+    """
+    for box in boxes:
+        frozen[box] = True
+    changed = True
+    while changed:
+        changed = False
+        for box in boxes:
+            if frozen[box] and not (
+                _axis_blocked(board, box, 1, frozen)
+                and _axis_blocked(board, box, board.width, frozen)
+            ):
+                frozen[box] = False
+                changed = True
+    stuck = False
+    for box in boxes:
+        if frozen[box]:
+            frozen[box] = False
+            on_goal = False
+            for goal in board.goals:
+                on_goal |= goal == box
+            stuck |= not on_goal
+    return stuck
+
+
+@njit(cache=True, nogil=True)
+def _axis_blocked(board: Board, box: int, offset: int, frozen: Flags) -> bool:
+    before, after = box - offset, box + offset
+    if board.walls[before] or board.walls[after] or frozen[before] or frozen[after]:
+        return True
+    return board.dead[before] and board.dead[after]

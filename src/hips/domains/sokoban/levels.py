@@ -1,0 +1,233 @@
+"""Sokoban levels as text: XSB, SOK with run lengths, Boxoban files, and plans as LURD."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hips.domains.base import Actions, Bools, Grid
+from hips.domains.sokoban.kernels import (
+    BOX,
+    BOX_ON_GOAL,
+    COLUMN_STEP,
+    FLOOR,
+    GOAL,
+    PLAYER,
+    PLAYER_ON_GOAL,
+    ROW_STEP,
+    WALL,
+    step,
+)
+from hips.errors import LevelError
+
+MIN_SIZE, MAX_SIZE, MAX_BOXES = 3, 20, 8
+GLYPHS = "# .$*@+"
+"""The XSB character of each symbol."""
+BLANKS = " -_"
+ROW_SEPARATOR = "|"
+LURD = "urdl"
+MAX_TEXT_SIZE = 1000
+"""Rows or columns of text beyond which a level is not even laid out."""
+
+_SYMBOL = {glyph: symbol for symbol, glyph in enumerate(GLYPHS)} | dict.fromkeys(BLANKS, FLOOR)
+_ALLOWED = "# @ + $ * . and space, - or _ for floor"
+_BOARD_START = re.compile(r"[ \-_|0-9]*#")
+_BOARD_CHARACTERS = GLYPHS + BLANKS + ROW_SEPARATOR + "0123456789"
+_WORD = re.compile(r"[^\W\d_]{2}|;|:")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a level and where each of its cells stood in the text."""
+
+    line: int
+    symbols: list[int]
+    columns: list[int]
+
+
+def write(state: Grid) -> str:
+    """The level in XSB characters, without a trailing newline."""
+    return "\n".join("".join(GLYPHS[cell] for cell in row) for row in state)
+
+
+def lurd(state: Grid, actions: Actions) -> str:
+    """A plan as letters u r d l, capitals where a box is pushed; moves without effect are left out."""
+    letters = []
+    before = state[None]
+    for action in actions:
+        after = step(before, np.array([action], dtype=np.int64))
+        if not np.array_equal(before, after):
+            was_box, is_box = (np.isin(grid, (BOX, BOX_ON_GOAL)) for grid in (before, after))
+            letter = LURD[int(action)]
+            letters.append(letter if np.array_equal(was_box, is_box) else letter.upper())
+        before = after
+    return "".join(letters)
+
+
+def pad(level: Grid, shape: tuple[int, int]) -> Grid:
+    """The level in the middle of a solid grid of `shape`; unchanged if it does not fit."""
+    spare = [wanted - size for wanted, size in zip(shape, level.shape, strict=True)]
+    if min(spare) < 0:
+        return level
+    margins = [(extra // 2, extra - extra // 2) for extra in spare]
+    return np.pad(level, margins, constant_values=WALL)
+
+
+def read_many(text: str) -> list[Grid]:
+    """All levels of a text, each at its own size, with solid walls around the room.
+
+    Raises:
+        LevelError: with line, column and reason.
+    """
+    found = [_read_level(rows) for rows in _blocks(text)]
+    if not found:
+        raise LevelError(f"the text holds no level; rows are made of {_ALLOWED}", 1, 1)
+    return found
+
+
+def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
+    """Runs of neighbouring lines that belong to a board, with their line numbers."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, start=1):
+        inside = bool(block) and number < len(lines) and _is_board(lines[number])
+        # A strange line between two rows is a damaged row, unless it reads like words.
+        damaged = inside and bool(line.strip()) and not _WORD.search(line)
+        if _is_board(line) or damaged:
+            block.append((number, line))
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _is_board(line: str) -> bool:
+    return bool(_BOARD_START.match(line)) or ("#" in line and not line.strip(_BOARD_CHARACTERS))
+
+
+def _read_level(lines: list[tuple[int, str]]) -> Grid:
+    if len(lines) > MAX_TEXT_SIZE:
+        raise LevelError(
+            f"the level has {len(lines)} rows; at most {MAX_SIZE} are allowed", lines[0][0], 1
+        )
+    rows = [row for number, line in lines for row in _read_rows(number, line)]
+    width = max(len(row.symbols) for row in rows)
+    grid = np.full((len(rows), width), FLOOR, dtype=np.uint8)
+    for r, row in enumerate(rows):
+        grid[r, : len(row.symbols)] = row.symbols
+    _check_counts(grid, rows)
+    outside = _outside(grid)
+    _check_closed(grid, outside, rows)
+    inside_rows, inside_columns = (np.flatnonzero((grid == WALL).any(axis=axis)) for axis in (1, 0))
+    grid[outside] = WALL
+    level = grid[
+        inside_rows[0] : inside_rows[-1] + 1, inside_columns[0] : inside_columns[-1] + 1
+    ].copy()
+    if max(level.shape) > MAX_SIZE:
+        reason = f"{level.shape[0]} rows and {level.shape[1]} columns; at most {MAX_SIZE} of each"
+        raise LevelError(f"the level has {reason} are allowed", rows[0].line, 1)
+    return level
+
+
+def _read_rows(number: int, line: str) -> Iterator[_Row]:
+    """The rows of one line, run lengths expanded; `|` separates several rows in a line."""
+    row = _Row(number, [], [])
+    run = ""
+    for column, glyph in enumerate(line.rstrip(), start=1):
+        if glyph in "0123456789":
+            run += glyph
+            continue
+        count = int(run[:6]) if run else 1
+        if glyph not in _SYMBOL and glyph != ROW_SEPARATOR:
+            reason = f"unknown character {glyph!r}; allowed: {_ALLOWED}"
+            raise LevelError(reason, number, column)
+        if len(row.symbols) + count > MAX_TEXT_SIZE:
+            reason = f"the row is too long; at most {MAX_SIZE} columns are allowed"
+            raise LevelError(reason, number, column)
+        if glyph == ROW_SEPARATOR:
+            yield row
+            row = _Row(number, [], [])
+        else:
+            row.symbols.extend([_SYMBOL[glyph]] * count)
+            row.columns.extend([column] * count)
+        run = ""
+    if run:
+        raise LevelError(
+            f"the run length {run[:6]} has nothing to repeat", number, len(line.rstrip())
+        )
+    if row.symbols:
+        yield row
+
+
+def _check_counts(grid: Grid, rows: list[_Row]) -> None:
+    """One player, a goal for every box, and not too many boxes."""
+    players = np.argwhere(grid >= PLAYER)
+    boxes = np.argwhere((grid == BOX) | (grid == BOX_ON_GOAL))
+    goals = np.argwhere((grid == GOAL) | (grid == BOX_ON_GOAL) | (grid == PLAYER_ON_GOAL))
+    num_boxes, num_goals = len(boxes), len(goals)
+    if not len(players):
+        raise LevelError("the level has no player (@, or + on a goal)", rows[0].line, 1)
+    if len(players) > 1:
+        raise _error_at(players[1], rows, "a second player; a level has exactly one")
+    if not num_boxes and not num_goals:
+        raise LevelError("the level has no box ($, or * on a goal)", rows[0].line, 1)
+    counted = f"{num_boxes} boxes and {num_goals} goals; there must be as many of each"
+    if num_boxes > num_goals:
+        raise _error_at(boxes[num_goals], rows, f"more boxes than goals: {counted}")
+    if num_goals > num_boxes:
+        raise _error_at(goals[num_boxes], rows, f"more goals than boxes: {counted}")
+    if num_boxes > MAX_BOXES:
+        reason = f"the level has {num_boxes} boxes; at most {MAX_BOXES} are allowed"
+        raise _error_at(boxes[MAX_BOXES], rows, reason)
+
+
+def _error_at(cell: tuple[int, int] | Actions, rows: list[_Row], reason: str) -> LevelError:
+    row = rows[int(cell[0])]
+    column = row.columns[int(cell[1])] if int(cell[1]) < len(row.columns) else row.columns[-1] + 1
+    return LevelError(reason, row.line, column)
+
+
+def _flood(grid: Grid, starts: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Cells without a wall that connect with `starts`, nearest first."""
+    seen = {cell for cell in starts if grid[cell] != WALL}
+    queue = deque(sorted(seen))
+    while queue:
+        r, c = queue.popleft()
+        yield r, c
+        for row_step, column_step in zip(ROW_STEP, COLUMN_STEP, strict=True):
+            beside = (r + row_step, c + column_step)
+            is_inside = 0 <= beside[0] < grid.shape[0] and 0 <= beside[1] < grid.shape[1]
+            if is_inside and beside not in seen and grid[beside] != WALL:
+                seen.add(beside)
+                queue.append(beside)
+
+
+def _is_rim(grid: Grid, cell: tuple[int, int]) -> bool:
+    return cell[0] in (0, grid.shape[0] - 1) or cell[1] in (0, grid.shape[1] - 1)
+
+
+def _outside(grid: Grid) -> Bools:
+    """Cells that connect with the rim of the text: the surroundings of the room."""
+    rim = [cell for cell in np.ndindex(grid.shape) if _is_rim(grid, cell)]
+    outside = np.zeros(grid.shape, dtype=np.bool_)
+    for cell in _flood(grid, rim):
+        outside[cell] = True
+    return outside
+
+
+def _check_closed(grid: Grid, outside: Bools, rows: list[_Row]) -> None:
+    """The player cannot leave, and nothing lies outside."""
+    row, column = np.argwhere(grid >= PLAYER)[0]
+    if outside[row, column]:
+        way_out = next(
+            cell for cell in _flood(grid, [(int(row), int(column))]) if _is_rim(grid, cell)
+        )
+        raise _error_at(way_out, rows, "the room is not closed by walls; the player can leave here")
+    stray = np.argwhere(outside & (grid != FLOOR))
+    if len(stray):
+        raise _error_at(stray[0], rows, "a box or goal outside the walls of the player's room")

@@ -1,0 +1,94 @@
+"""Sokoban as typed STRIPS, to compare with classical planners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hips.domains.base import Grid
+from hips.domains.sokoban.kernels import (
+    ACTIONS,
+    BOX,
+    BOX_ON_GOAL,
+    COLUMN_STEP,
+    GOAL,
+    PLAYER,
+    PLAYER_ON_GOAL,
+    ROW_STEP,
+    WALL,
+)
+from hips.errors import ConfigError
+
+DOMAIN = """\
+(define (domain sokoban)
+  (:requirements :strips :typing)
+  (:types cell direction)
+  (:predicates
+    (beside ?from ?to - cell ?towards - direction)
+    (player-at ?where - cell)
+    (box-at ?where - cell)
+    (clear ?where - cell))
+  (:action move
+    :parameters (?from ?to - cell ?towards - direction)
+    :precondition (and (player-at ?from) (clear ?to) (beside ?from ?to ?towards))
+    :effect (and (player-at ?to) (clear ?from) (not (player-at ?from)) (not (clear ?to))))
+  (:action push
+    :parameters (?from ?box ?to - cell ?towards - direction)
+    :precondition (and (player-at ?from) (box-at ?box) (clear ?to)
+      (beside ?from ?box ?towards) (beside ?box ?to ?towards))
+    :effect (and (player-at ?box) (box-at ?to) (clear ?from)
+      (not (player-at ?from)) (not (box-at ?box)) (not (clear ?to)))))
+"""
+
+
+def problem(state: Grid) -> str:
+    """The PDDL problem of one state; cells are named by row and column from 0."""
+    open_cells = [(int(r), int(c)) for r, c in np.argwhere(state != WALL)]
+    facts = [*_neighbours(state, open_cells)]
+    goals = []
+    for r, c in open_cells:
+        symbol = state[r, c]
+        if symbol in (PLAYER, PLAYER_ON_GOAL):
+            facts.append(f"(player-at {_name(r, c)})")
+        elif symbol in (BOX, BOX_ON_GOAL):
+            facts.append(f"(box-at {_name(r, c)})")
+        else:
+            facts.append(f"(clear {_name(r, c)})")
+        if symbol in (GOAL, BOX_ON_GOAL, PLAYER_ON_GOAL):
+            goals.append(f"(box-at {_name(r, c)})")
+    cells = " ".join(_name(r, c) for r, c in open_cells)
+    return (
+        "(define (problem level)\n  (:domain sokoban)\n"
+        f"  (:objects {cells} - cell\n    {' '.join(ACTIONS)} - direction)\n"
+        "  (:init\n    " + "\n    ".join(facts) + ")\n"
+        "  (:goal (and " + " ".join(goals) + ")))\n"
+    )
+
+
+def _name(row: int, column: int) -> str:
+    return f"c{row}-{column}"
+
+
+def _neighbours(state: Grid, open_cells: list[tuple[int, int]]) -> Iterator[str]:
+    inside = set(open_cells)
+    for r, c in open_cells:
+        for name, row_step, column_step in zip(ACTIONS, ROW_STEP, COLUMN_STEP, strict=True):
+            to = (r + row_step, c + column_step)
+            if to in inside:
+                yield f"(beside {_name(r, c)} {_name(*to)} {name})"
+
+
+def read_plan(lines: Sequence[str]) -> list[str]:
+    """Action names of a plan with one `(move …)` or `(push …)` a line; `;` starts a comment."""
+    names = []
+    for number, line in enumerate(lines, start=1):
+        words = line.split(";")[0].strip().strip("()").lower().split()
+        if not words:
+            continue
+        if words[0] not in ("move", "push") or words[-1] not in ACTIONS:
+            raise ConfigError(
+                f"Line {number} of the plan, {line.strip()!r}, is not a (move …) or (push …) step."
+            )
+        names.append(words[-1])
+    return names
