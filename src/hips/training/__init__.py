@@ -1,1 +1,1 @@
-"""placeholder"""
+"""Training: demonstrations in, a model bundle out, stage by stage and resumable."""

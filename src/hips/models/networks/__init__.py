@@ -1,0 +1,1 @@
+"""The torch definitions of the six networks, built from a domain's spec and preset alone."""

@@ -1,0 +1,126 @@
+"""The networks without a codebook: detector, policy, prior + BC, heuristic, dynamics."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hips.models.networks.layers import CellScores, GridShape, Readout, SymbolPlanes, Trunk
+
+
+class Detector(nn.Module):
+    """q(s_j | s_i): where the next subgoal of a trajectory lies; with a value head.
+
+    Every state of a trajectory is embedded once; pairs are scored by a product of embeddings and
+    a bias for their distance.
+    """
+
+    def __init__(
+        self, shape: GridShape, channels: int, blocks: int, horizon: int, width: int = 64
+    ) -> None:
+        super().__init__()
+        self.horizon = horizon
+        self.width = width
+        self.planes = SymbolPlanes(shape)
+        self.trunk = Trunk(shape, shape.planes, channels, blocks)
+        self.readout = Readout(channels, 2 * width + 1)
+        self.distance_bias = nn.Parameter(torch.zeros(horizon))
+
+    def embed(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """States `[M, H, W]` -> queries `[M, E]`, keys `[M, E]`, values `[M]`."""
+        joint = self.readout(self.trunk(self.planes(states)))
+        query, key, value = joint.split([self.width, self.width, 1], dim=1)
+        return query, key, value.squeeze(1)
+
+    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Logits `[B, H]` of the next H states: queries `[B, E]`, their keys `[B, H, E]`."""
+        product = (queries.unsqueeze(1) * keys).sum(dim=-1) / self.width**0.5
+        return product + self.distance_bias[: keys.shape[1]]
+
+
+class ReachPolicy(nn.Module):
+    """π(a_1 … a_C | s, s_g): the next C actions towards a subgoal, all in one pass."""
+
+    def __init__(self, shape: GridShape, channels: int, blocks: int, chunk: int) -> None:
+        super().__init__()
+        self.chunk, self.num_actions = chunk, shape.num_actions
+        self.planes = SymbolPlanes(shape)
+        self.trunk = Trunk(shape, 2 * shape.planes, channels, blocks)
+        self.readout = Readout(channels, chunk * shape.num_actions)
+
+    def forward(self, states: Tensor, subgoals: Tensor) -> Tensor:
+        """Log-probabilities `[B, C, A]` for states and subgoals `[B, H, W]`."""
+        planes = torch.cat([self.planes(states), self.planes(subgoals)], dim=1)
+        logits = self.readout(self.trunk(planes)).view(-1, self.chunk, self.num_actions)
+        return functional.log_softmax(logits, dim=-1)
+
+
+class Prior(nn.Module):
+    """π_SG(e | s) and π_BC(a | s): two heads on one trunk (eq:pi)."""
+
+    def __init__(
+        self, shape: GridShape, channels: int, blocks: int, attention: int, num_codes: int
+    ) -> None:
+        super().__init__()
+        self.planes = SymbolPlanes(shape)
+        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention)
+        self.codes = Readout(channels, num_codes)
+        self.actions = Readout(channels, shape.num_actions)
+
+    def forward(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of codes `[B, K]` and of actions `[B, A]`."""
+        features = self.trunk(self.planes(states))
+        return (
+            functional.log_softmax(self.codes(features), dim=-1),
+            functional.log_softmax(self.actions(features), dim=-1),
+        )
+
+
+class Heuristic(nn.Module):
+    """h(s): a distribution over remaining steps, its mean."""
+
+    centres: Tensor
+
+    def __init__(
+        self,
+        shape: GridShape,
+        channels: int,
+        blocks: int,
+        attention: int,
+        max_distance: int,
+        num_bins: int = 128,
+    ) -> None:
+        super().__init__()
+        self.planes = SymbolPlanes(shape)
+        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention)
+        self.readout = Readout(channels, num_bins)
+        centres = torch.linspace(0.0, float(max_distance), num_bins)
+        self.register_buffer("centres", centres, persistent=False)
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Log-probabilities `[B, bins]` of the remaining distance."""
+        return functional.log_softmax(self.readout(self.trunk(self.planes(states))), dim=-1)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Expected remaining low-level steps `[B]`."""
+        return (self.logits(states).exp() * self.centres).sum(dim=-1)
+
+
+class Dynamics(nn.Module):
+    """f(s, a): scores of the next state's cells, relative to the present ones."""
+
+    def __init__(self, shape: GridShape, channels: int, blocks: int, attention: int) -> None:
+        super().__init__()
+        self.planes = SymbolPlanes(shape)
+        self.num_actions = shape.num_actions
+        self.trunk = Trunk(shape, shape.planes + shape.num_actions, channels, blocks, attention)
+        self.cells = CellScores(shape, channels)
+
+    def forward(self, states: Tensor, actions: Tensor) -> Tensor:
+        """Cell scores `[B, H, W, symbols]` after `actions` `[B]`."""
+        planes = self.planes(states)
+        chosen = functional.one_hot(actions, self.num_actions).to(planes.dtype)
+        rows, columns = planes.shape[2], planes.shape[3]
+        broadcast = chosen[:, :, None, None].expand(-1, -1, rows, columns)
+        return self.cells(self.trunk(torch.cat([planes, broadcast], dim=1)), states)

@@ -1,0 +1,215 @@
+"""Shared parts: symbol planes in, a residual trunk over cells, pooled or per-cell heads out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hips.domains import GridSpec
+
+
+@dataclass(frozen=True, slots=True)
+class GridShape:
+    """What a network must know of a domain.
+
+    Attributes:
+        height: rows of a grid.
+        width: columns of a grid.
+        num_symbols: size of the alphabet.
+        num_actions: number of actions.
+        border: outer rings that always hold symbol 0 and are cropped.
+        downsample: factor by which cells are folded into channels.
+        positions: whether absolute positions are embedded (fixes the grid's size).
+    """
+
+    height: int
+    width: int
+    num_symbols: int
+    num_actions: int
+    border: int = 0
+    downsample: int = 1
+    positions: bool = True
+
+    @classmethod
+    def of(cls, spec: GridSpec, downsample: int, positions: bool) -> GridShape:
+        """The shape of a domain's grids."""
+        return cls(
+            spec.height,
+            spec.width,
+            spec.num_symbols,
+            spec.num_actions,
+            spec.border,
+            downsample,
+            positions,
+        )
+
+    @property
+    def padding(self) -> tuple[int, int]:
+        """Rows and columns to add so that the cropped grid folds evenly."""
+        inner = (self.height - 2 * self.border, self.width - 2 * self.border)
+        return -inner[0] % self.downsample, -inner[1] % self.downsample
+
+    @property
+    def cells(self) -> tuple[int, int]:
+        """Rows and columns the trunk works on."""
+        rows, columns = self.padding
+        return (
+            (self.height - 2 * self.border + rows) // self.downsample,
+            (self.width - 2 * self.border + columns) // self.downsample,
+        )
+
+    @property
+    def planes(self) -> int:
+        """Channels that `SymbolPlanes` gives."""
+        dropped = 1 if self.border else 0
+        return (self.num_symbols - dropped) * self.downsample**2
+
+
+class SymbolPlanes(nn.Module):
+    """One-hot planes: uint8 `[B, H, W]` -> float `[B, planes, h, w]`.
+
+    Where a border exists, what lies outside the crop is symbol 0; its plane is left out, so that
+    the convolutions' zero padding *means* symbol 0.
+    """
+
+    symbols: Tensor
+
+    def __init__(self, shape: GridShape) -> None:
+        super().__init__()
+        self.shape = shape
+        first = 1 if shape.border else 0
+        symbols = torch.arange(first, shape.num_symbols, dtype=torch.uint8).view(1, -1, 1, 1)
+        self.register_buffer("symbols", symbols, persistent=False)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Crops, splits into planes and folds."""
+        border = self.shape.border
+        if border:
+            states = states[:, border:-border, border:-border]
+        planes = (states.unsqueeze(1) == self.symbols).float()
+        rows, columns = self.shape.padding
+        if rows or columns:
+            planes = functional.pad(planes, (0, columns, 0, rows))
+        if self.shape.downsample > 1:
+            planes = functional.pixel_unshuffle(planes, self.shape.downsample)
+        return planes
+
+
+class CellScores(nn.Module):
+    """Scores of every symbol in every cell: features `[B, C, h, w]` -> `[B, H, W, symbols]`.
+
+    The symbols of a reference grid get a learned head start: the head predicts the *change*.
+    """
+
+    def __init__(self, shape: GridShape, channels: int) -> None:
+        super().__init__()
+        self.shape = shape
+        self.project = nn.Conv2d(channels, shape.num_symbols * shape.downsample**2, 1)
+        self.head_start = nn.Parameter(torch.tensor(4.0))
+
+    def forward(self, features: Tensor, references: Tensor) -> Tensor:
+        """Scores relative to `references` uint8 `[B, H, W]`."""
+        scores = self.project(features)
+        if self.shape.downsample > 1:
+            scores = functional.pixel_shuffle(scores, self.shape.downsample)
+        rows, columns = self.shape.padding
+        if rows or columns:
+            scores = scores[:, :, : scores.shape[2] - rows, : scores.shape[3] - columns]
+        border = self.shape.border
+        if border:
+            scores = functional.pad(scores, (border, border, border, border))
+        symbols = torch.arange(self.shape.num_symbols, dtype=torch.uint8, device=scores.device)
+        same = (references.unsqueeze(1) == symbols.view(1, -1, 1, 1)).float()
+        return (scores + self.head_start * same).permute(0, 2, 3, 1)
+
+
+class ResidualBlock(nn.Module):
+    """Two 3×3 convolutions; `pooled` blocks also see the mean and maximum over the grid."""
+
+    def __init__(self, channels: int, pooled: bool) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.first_norm = nn.BatchNorm2d(channels)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.second_norm = nn.BatchNorm2d(channels)
+        self.pooled = nn.Linear(2 * channels, channels) if pooled else None
+
+    def forward(self, features: Tensor) -> Tensor:
+        """`[B, C, h, w]` -> `[B, C, h, w]`."""
+        inner = functional.relu(self.first_norm(self.first(features)))
+        if self.pooled is not None:
+            summary = torch.cat([inner.mean(dim=(2, 3)), inner.amax(dim=(2, 3))], dim=1)
+            inner = inner + self.pooled(summary)[:, :, None, None]
+        return functional.relu(features + self.second_norm(self.second(inner)))
+
+
+class CellAttention(nn.Module):
+    """Every cell attends to every cell, for relations that are not local."""
+
+    def __init__(self, channels: int, heads: int = 4) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(channels)
+        self.project_in = nn.Linear(channels, 3 * channels)
+        self.project_out = nn.Linear(channels, channels)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """`[B, C, h, w]` -> `[B, C, h, w]`."""
+        batch, channels, height, width = features.shape
+        cells = features.flatten(2).transpose(1, 2)
+        joint = self.project_in(self.norm(cells))
+        joint = joint.view(batch, height * width, 3, self.heads, channels // self.heads)
+        query, key, value = joint.permute(2, 0, 3, 1, 4).unbind(0)
+        mixed = functional.scaled_dot_product_attention(query, key, value)
+        mixed = self.project_out(mixed.transpose(1, 2).reshape(batch, height * width, channels))
+        return features + mixed.transpose(1, 2).reshape(batch, channels, height, width)
+
+
+class Trunk(nn.Module):
+    """Planes `[B, planes, h, w]` -> features `[B, channels, h, w]`."""
+
+    def __init__(
+        self, shape: GridShape, planes: int, channels: int, blocks: int, attention: int = 0
+    ) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(planes, channels, 3, padding=1)
+        self.positions = (
+            nn.Parameter(torch.zeros(1, channels, *shape.cells)) if shape.positions else None
+        )
+        layers: list[nn.Module] = []
+        for block in range(blocks):
+            layers.append(ResidualBlock(channels, pooled=block % 2 == 1))
+            if block >= blocks - attention:
+                layers.append(CellAttention(channels))
+        self.blocks = nn.Sequential(*layers)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """Features of every cell."""
+        features = self.stem(planes)
+        if self.positions is not None:
+            features = features + self.positions
+        return self.blocks(functional.relu(features))
+
+
+class Readout(nn.Module):
+    """One vector from all cells: learned attention picks cells, beside the mean.
+
+    `[B, C, h, w]` -> `[B, outputs]`, whatever the grid's size.
+    """
+
+    def __init__(self, channels: int, outputs: int, heads: int = 4, hidden: int = 128) -> None:
+        super().__init__()
+        self.attend = nn.Conv2d(channels, heads, 1)
+        self.mlp = nn.Sequential(
+            nn.Linear((heads + 1) * channels, hidden), nn.ReLU(), nn.Linear(hidden, outputs)
+        )
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Pools, then maps to the outputs."""
+        weights = self.attend(features).flatten(2).softmax(dim=-1)
+        cells = features.flatten(2)
+        picked = torch.matmul(weights, cells.transpose(1, 2)).flatten(1)
+        return self.mlp(torch.cat([picked, cells.mean(dim=2)], dim=1))

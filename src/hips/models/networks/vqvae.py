@@ -1,0 +1,99 @@
+"""The VQ-VAE over subgoals: encoder of (s, s_g), codebook, and decoder g(e, s).
+
+The state trunk runs once per state; a code only modulates a short, narrow head (FiLM), so that
+decoding all K codes of a state costs little more than encoding it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from vector_quantize_pytorch import VectorQuantize
+
+from hips.models.networks.layers import CellScores, GridShape, Readout, SymbolPlanes, Trunk
+
+
+class FilmLayer(nn.Module):
+    """A 3×3 convolution whose channels a code scales and shifts."""
+
+    def __init__(self, channels: int, code_dimension: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        self.film = nn.Linear(code_dimension, 2 * channels)
+
+    def forward(self, features: Tensor, codes: Tensor) -> Tensor:
+        """`[M, C, h, w]` modulated by `[M, D]`."""
+        scale, shift = self.film(codes)[:, :, None, None].chunk(2, dim=1)
+        inner = self.norm(self.convolution(features)) * (1.0 + scale) + shift
+        return features + functional.relu(inner)
+
+
+class SubgoalModel(nn.Module):
+    """Encoder, codebook and decoder of subgoals.
+
+    Codes live on the unit sphere (cosine similarity), which keeps the codebook in use.
+    """
+
+    def __init__(
+        self,
+        shape: GridShape,
+        channels: int,
+        blocks: int,
+        attention: int,
+        num_codes: int,
+        code_dimension: int,
+        commitment: float,
+        encoder_channels: int = 32,
+        encoder_blocks: int = 2,
+        head_channels: int = 32,
+        head_layers: int = 3,
+    ) -> None:
+        super().__init__()
+        self.planes = SymbolPlanes(shape)
+        self.encoder = Trunk(shape, 2 * shape.planes, encoder_channels, encoder_blocks)
+        self.to_code = Readout(encoder_channels, code_dimension)
+        self.codebook = VectorQuantize(
+            dim=code_dimension,
+            codebook_size=num_codes,
+            use_cosine_sim=True,
+            decay=0.99,
+            kmeans_init=True,
+            kmeans_iters=20,
+            threshold_ema_dead_code=1,
+            commitment_weight=commitment,
+        )
+        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention)
+        self.narrow = nn.Conv2d(channels, head_channels, 1)
+        self.code_in = nn.Linear(code_dimension, head_channels)
+        self.head = nn.ModuleList(
+            FilmLayer(head_channels, code_dimension) for _ in range(head_layers)
+        )
+        self.cells = CellScores(shape, head_channels)
+
+    def encode(self, states: Tensor, subgoals: Tensor) -> Tensor:
+        """Continuous codes on the unit sphere, `[B, D]`."""
+        planes = torch.cat([self.planes(states), self.planes(subgoals)], dim=1)
+        return functional.normalize(self.to_code(self.encoder(planes)), dim=-1)
+
+    def features(self, states: Tensor) -> Tensor:
+        """What the decoder knows of a state, once per state: `[B, head channels, h, w]`."""
+        return self.narrow(self.trunk(self.planes(states)))
+
+    def decode(self, features: Tensor, codes: Tensor, states: Tensor) -> Tensor:
+        """Cell scores `[M, H, W, symbols]` of g(e, s) for codes `[M, D]`."""
+        inner = functional.relu(features + self.code_in(codes)[:, :, None, None])
+        for layer in self.head:
+            inner = layer(inner, codes)
+        return self.cells(inner, states)
+
+    def quantise(self, codes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Straight-through quantised codes `[B, D]`, indices `[B]` and the commitment loss."""
+        quantised, indices, loss = self.codebook(codes)
+        return quantised, indices, loss.sum()
+
+    @property
+    def code_vectors(self) -> Tensor:
+        """The codebook, `[K, D]`."""
+        return self.codebook.codebook

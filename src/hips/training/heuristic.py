@@ -1,0 +1,88 @@
+"""Stage 5: the heuristic, a distribution over the remaining steps of the demonstration."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hips.models.networks.heads import Heuristic
+from hips.seeding import stream
+from hips.training.batches import Batch, device_of, mean_metrics, parts
+from hips.training.config import HeuristicConfig
+from hips.training.corpus import Augmenter, Corpus
+from hips.training.loop import Stage
+
+VALIDATION_SAMPLES = 4096
+
+
+def soft_targets(distances: Tensor, centres: Tensor) -> Tensor:
+    """A narrow bell around each distance: `[B]` -> `[B, bins]`, rows summing to 1."""
+    spacing = float(centres[1] - centres[0])
+    deviation = max(1.0, spacing)
+    clamped = distances.clamp(max=float(centres[-1])).unsqueeze(1)
+    return torch.softmax(-0.5 * ((centres - clamped) / deviation) ** 2, dim=1)
+
+
+class HeuristicObjective(nn.Module):
+    """Cross-entropy with softened distances."""
+
+    def __init__(self, heuristic: Heuristic) -> None:
+        super().__init__()
+        self.heuristic = heuristic
+
+    def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """Loss for states `[B, H, W]` and remaining steps `[B]`."""
+        log_probabilities = self.heuristic.logits(batch["states"])
+        targets = soft_targets(batch["remaining"], self.heuristic.centres)
+        loss = -(targets * log_probabilities).sum(dim=1).mean()
+        means = (log_probabilities.exp() * self.heuristic.centres).sum(dim=1)
+        error = (means - batch["remaining"]).abs().mean()
+        return loss, {"error": error.detach()}
+
+
+class HeuristicStage(Stage):
+    """Regression of the remaining steps."""
+
+    name = "heuristic"
+
+    def __init__(
+        self, config: HeuristicConfig, heuristic: Heuristic, train: Corpus, valid: Corpus
+    ) -> None:
+        self.config, self.train, self.augment = config, train, Augmenter(train.domain)
+        self.heuristic = heuristic
+        self.objective = HeuristicObjective(heuristic)
+        self.remaining = train.remaining
+        rng = stream(0, self.name, "validation")
+        chosen = rng.choice(len(valid.states), size=VALIDATION_SAMPLES)
+        self.validation = {
+            "states": torch.from_numpy(valid.states[chosen]),
+            "remaining": torch.from_numpy(valid.remaining[chosen]).float(),
+        }
+
+    def batch(self, rng: np.random.Generator, size: int) -> Batch:
+        """Any states of the training split, goals included."""
+        chosen = rng.choice(len(self.train.states), size=size)
+        grids, _ = self.augment(rng, [self.train.states[chosen]])
+        return {
+            "states": torch.from_numpy(grids[0]),
+            "remaining": torch.from_numpy(self.remaining[chosen]).float(),
+        }
+
+    def validate(self) -> dict[str, float]:
+        """Loss, mean absolute error and Spearman's rank correlation on held-out states."""
+        pieces = parts(self.validation, device_of(self.heuristic))
+        predicted = torch.cat([self.heuristic(part["states"]).cpu() for part in pieces])
+        rank = spearman(predicted.numpy(), self.validation["remaining"].numpy())
+        return {**mean_metrics(self.objective, self.validation), "spearman": rank}
+
+
+def spearman(first: np.ndarray, second: np.ndarray) -> float:
+    """Spearman's rank correlation; ties share their mean rank."""
+    return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    upper = np.cumsum(counts)
+    return ((upper - counts) + (upper - 1))[inverse] / 2.0

@@ -1,0 +1,166 @@
+"""The stages of a run in order; what is finished is loaded, what was cut off goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hips.demonstrations.dataset import Demonstrations
+from hips.errors import ConfigError, DatasetError
+from hips.files import read_json, replacing, write_json
+from hips.models.segments import best_segmentation
+from hips.training import config as configuration
+from hips.training.config import TrainingConfig
+from hips.training.corpus import Corpus, Indices
+from hips.training.dynamics import DynamicsStage
+from hips.training.heuristic import HeuristicStage
+from hips.training.loop import Stage, StageReport, StageRun
+from hips.training.networks import Networks
+from hips.training.policy import PolicyStage
+from hips.training.prior import PriorStage
+from hips.training.progress import Reporter
+from hips.training.segmentation import DetectorStage, detector_following, pair_log_pi
+from hips.training.subgoals import AutoencoderStage, SubgoalPairs, VqvaeStage
+from hips.training.world import World
+
+STAGES = ("policy", "detector", "autoencoder", "vqvae", "prior", "heuristic", "dynamics")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedRun:
+    """Networks with their final weights, and a report of every stage that is finished."""
+
+    config: TrainingConfig
+    networks: Networks
+    reports: dict[str, StageReport]
+
+
+class Pipeline:
+    """Trains the networks of one configuration in one run folder."""
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        demonstrations: Demonstrations,
+        folder: Path,
+        world: World,
+        reporter: Reporter,
+    ) -> None:
+        domain = demonstrations.domain
+        if domain.name != config.domain:
+            raise DatasetError(
+                f"The demonstrations are of '{domain.name}', the training is of '{config.domain}'."
+            )
+        self.config, self.folder, self.world, self.reporter = config, folder, world, reporter
+        self.train = _corpus(demonstrations, "train")
+        self.valid = _corpus(demonstrations, "validation")
+        self.networks = Networks(domain.spec, config)
+        self._pairs: tuple[SubgoalPairs, SubgoalPairs] | None = None
+        self._builders: dict[str, Callable[[], Stage]] = {
+            "policy": self._policy,
+            "detector": self._detector,
+            "autoencoder": lambda: AutoencoderStage(
+                config.autoencoder, self.networks.subgoals, *self.pairs()
+            ),
+            "vqvae": lambda: VqvaeStage(config.vqvae, self.networks.subgoals, *self.pairs()),
+            "prior": lambda: PriorStage(
+                config.prior, self.networks.prior, self.networks.subgoals, *self.pairs()
+            ),
+            "heuristic": lambda: HeuristicStage(
+                config.heuristic, self.networks.heuristic, self.train, self.valid
+            ),
+            "dynamics": lambda: DynamicsStage(
+                config.dynamics, self.networks.dynamics, self.train, self.valid
+            ),
+        }
+
+    def run(self, stages: Sequence[str] = STAGES) -> TrainedRun:
+        """Runs the chosen stages; stages before them must be finished or chosen too."""
+        reports: dict[str, StageReport] = {}
+        for name in STAGES:
+            finished = (self.folder / name / "done.json").exists()
+            if not finished and name not in stages:
+                continue
+            stage = self._builders[name]()
+            run = StageRun(stage, self.folder, self.config.seed, self.reporter, self.world)
+            reports[name] = run.run()
+        return TrainedRun(self.config, self.networks, reports)
+
+    def _policy(self) -> Stage:
+        config, policy = self.config.policy, self.networks.policy
+        return PolicyStage(config, policy, self.train, self.valid, self.config.horizon)
+
+    def _detector(self) -> Stage:
+        networks = self.networks
+        return DetectorStage(
+            self.config.detector, networks.detector, networks.policy, self.train, self.valid
+        )
+
+    def pairs(self) -> tuple[SubgoalPairs, SubgoalPairs]:
+        """States and their next subgoals, by the chosen segmentation, kept in the run folder."""
+        if self._pairs is None:
+            self._pairs = (
+                SubgoalPairs(self.train, self._following("train", self.train)),
+                SubgoalPairs(self.valid, self._following("validation", self.valid)),
+            )
+        return self._pairs
+
+    def _following(self, split: str, corpus: Corpus) -> Indices:
+        path = self.folder / f"segmentation-{self.config.segmentation}-{split}.npz"
+        if not path.exists():
+            self.reporter.message(f"segmenting the {split} split ({self.config.segmentation})")
+            following = self._segment(corpus)
+            if self.world.rank == 0:
+                with replacing(path) as temporary:
+                    np.savez(temporary, following=following)
+            self.world.barrier()
+        with np.load(path, allow_pickle=False) as content:
+            kept: Indices = content["following"]
+        if len(kept) != len(corpus.states):
+            raise DatasetError(
+                f"{path} belongs to other demonstrations; remove it or choose another --out."
+            )
+        return kept
+
+    def _segment(self, corpus: Corpus) -> Indices:
+        self.networks.eval()
+        if self.config.segmentation == "detector":
+            return detector_following(self.networks.detector, corpus)
+        log_pi = pair_log_pi(self.networks.policy, corpus, self.config.horizon)
+        following, _ = best_segmentation(
+            log_pi, corpus.offsets, self.config.detector.segment_penalty
+        )
+        return following
+
+
+def _corpus(demonstrations: Demonstrations, split: str) -> Corpus:
+    if split == "train":
+        trajectories = demonstrations.trajectories("train")
+    else:
+        trajectories = demonstrations.trajectories("validation")
+    return Corpus.build(
+        demonstrations.domain, trajectories.states, trajectories.actions, trajectories.offsets
+    )
+
+
+def open_run(folder: Path, config: TrainingConfig, resume: bool) -> None:
+    """Makes the run folder, or checks that it holds a run of the same configuration."""
+    path = folder / "config.json"
+    content = configuration.to_json(config)
+    if not path.exists():
+        write_json(path, content)
+        return
+    if not resume:
+        raise ConfigError(
+            f"{folder} already holds a run; add --resume to go on, or choose another --out."
+        )
+    present = read_json(path)
+    different = sorted(name for name in content if content[name] != present.get(name))
+    if different:
+        raise ConfigError(
+            f"{folder} was started with another configuration ('{different[0]}' differs); "
+            "choose another --out."
+        )

@@ -1,0 +1,111 @@
+"""Stage 1a: the subgoal-conditioned policy on random segments."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hips.models.networks.heads import ReachPolicy
+from hips.seeding import stream
+from hips.training.batches import Batch, mean_metrics
+from hips.training.config import PolicyConfig
+from hips.training.corpus import Augmenter, Corpus
+from hips.training.loop import Stage
+
+VALIDATION_SAMPLES = 4096
+
+
+def chunk_loss(log_probabilities: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    """−log π of the demonstrated actions: mean over a chunk, and of its first action alone.
+
+    Args:
+        log_probabilities: `[B, C, A]`.
+        actions: `[B, C]`, -1 beyond the subgoal.
+
+    Returns:
+        The mean over all demonstrated actions, and `[B]` for the first ones (eq. of the
+        segment's NLL uses these).
+    """
+    taken = log_probabilities.gather(2, actions.clamp(min=0).unsqueeze(2)).squeeze(2)
+    known = (actions >= 0).float()
+    return -(taken * known).sum() / known.sum().clamp(min=1.0), -taken[:, 0]
+
+
+def segment_batch(
+    corpus: Corpus,
+    augment: Augmenter | None,
+    rng: np.random.Generator,
+    size: int,
+    horizon: int,
+    chunk: int,
+) -> Batch:
+    """Random segments: states, subgoals at most `horizon` on, and the actions between."""
+    starts = rng.choice(corpus.decisions, size=size)
+    ends = corpus.random_ends(rng, starts, horizon)
+    return pair_batch(corpus, augment, rng, starts, ends, chunk)
+
+
+def pair_batch(
+    corpus: Corpus,
+    augment: Augmenter | None,
+    rng: np.random.Generator,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    chunk: int,
+) -> Batch:
+    """The segments from `starts` to `ends` as tensors."""
+    grids = [corpus.states[starts], corpus.states[ends]]
+    actions = corpus.action_windows(starts, ends, chunk)
+    if augment is not None:
+        grids, renamed = augment(rng, grids, actions)
+        assert renamed is not None
+        actions = renamed
+    return {
+        "states": torch.from_numpy(grids[0]),
+        "subgoals": torch.from_numpy(grids[1]),
+        "actions": torch.from_numpy(actions),
+    }
+
+
+class PolicyObjective(nn.Module):
+    """The policy and its imitation loss."""
+
+    def __init__(self, policy: ReachPolicy) -> None:
+        super().__init__()
+        self.policy = policy
+
+    def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """Mean NLL of the demonstrated chunk."""
+        log_probabilities = self.policy(batch["states"], batch["subgoals"])
+        actions = batch["actions"]
+        loss, first = chunk_loss(log_probabilities, actions)
+        right = (log_probabilities.argmax(dim=2) == actions).float()
+        return loss, {
+            "first_nll": first.mean().detach(),
+            "first_accuracy": right[:, 0].mean(),
+            "chunk_accuracy": right.sum() / (actions >= 0).sum(),
+        }
+
+
+class PolicyStage(Stage):
+    """Warm-up of the policy."""
+
+    name = "policy"
+
+    def __init__(
+        self, config: PolicyConfig, policy: ReachPolicy, train: Corpus, valid: Corpus, horizon: int
+    ) -> None:
+        self.config, self.horizon, self.policy = config, horizon, policy
+        self.objective = PolicyObjective(policy)
+        self.train, self.augment = train, Augmenter(train.domain)
+        rng = stream(0, self.name, "validation")
+        self.validation = segment_batch(valid, None, rng, VALIDATION_SAMPLES, horizon, policy.chunk)
+
+    def batch(self, rng: np.random.Generator, size: int) -> Batch:
+        """Random segments of the training split."""
+        return segment_batch(self.train, self.augment, rng, size, self.horizon, self.policy.chunk)
+
+    def validate(self) -> dict[str, float]:
+        """NLL and accuracy on held-out segments."""
+        return mean_metrics(self.objective, self.validation)

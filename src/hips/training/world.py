@@ -1,0 +1,58 @@
+"""Where training runs: one process or several started by torchrun, on a CPU or a GPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import distributed
+
+from hips.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """This process among all processes of the run."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+    def barrier(self) -> None:
+        """Waits for the other processes."""
+        if self.size > 1:
+            distributed.barrier()
+
+
+@contextmanager
+def join_world(device: str | None, threads: int | None) -> Iterator[World]:
+    """Joins the processes that torchrun started, if any, and picks the device."""
+    chosen = _device(device)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    rank = int(os.environ.get("RANK", "0"))
+    if size > 1:
+        distributed.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    try:
+        yield World(rank, size, chosen)
+    finally:
+        if size > 1:
+            distributed.destroy_process_group()
+
+
+def _device(name: str | None) -> torch.device:
+    if name is None:
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"Device '{name}' cannot be used here ({reason}).") from None
+    if device.type == "cuda" and "LOCAL_RANK" in os.environ:
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    return device
