@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from hips.domains._checking import check_domain
 from hips.domains.base import (
     QUALITIES,
     Actions,
@@ -126,6 +127,7 @@ __all__ = [
     "ScalarDomain",
     "Scores",
     "Symmetry",
+    "check_domain",
     "create",
     "load_plugin",
     "names",
