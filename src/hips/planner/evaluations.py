@@ -1,0 +1,137 @@
+"""Evaluation functions: in which order nodes are expanded.
+
+Each is a vectorised function of `g` (depth in nodes), `steps` (low-level steps l), `log_pi`
+(log π(n)) and `h` (estimated remaining steps), all `[M]`, and returns keys `[M]`; the smallest is
+expanded first. Policy-guided keys are log φ, so no product of probabilities can underflow. Where
+l = 0, φ is 0 and its logarithm -∞.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hips.errors import ConfigError
+from hips.registry import Registry
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+KeyFunction: TypeAlias = Callable[[Ints, Ints, Floats, Floats], Floats]
+
+DEFAULT_WEIGHT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A key function and what it looks at.
+
+    Attributes:
+        key: `(g, steps, log_pi, h) -> keys`, all `[M]`.
+        uses_heuristic: whether h matters; if not, no heuristic is computed.
+        uses_policy: whether log π matters; if not, ε only chooses between "equal" (ε > 0) and
+            "only when the high level would fail" (ε → 0), the two strategies of app:gbfs.
+    """
+
+    key: KeyFunction
+    uses_heuristic: bool = True
+    uses_policy: bool = True
+
+
+EVALUATIONS: Registry[Evaluation] = Registry("evaluation function")
+
+
+def register(
+    name: str, *, uses_heuristic: bool = True, uses_policy: bool = True
+) -> Callable[[KeyFunction], KeyFunction]:
+    """Decorator that makes a key function known by `name`.
+
+    >>> @register("breadth_first_example", uses_heuristic=False, uses_policy=False)
+    ... def breadth_first_example(g, steps, log_pi, h):
+    ...     return g.astype(float)
+    >>> "breadth_first_example" in EVALUATIONS
+    True
+    """
+
+    def add(key: KeyFunction) -> KeyFunction:
+        EVALUATIONS.register(name)(Evaluation(key, uses_heuristic, uses_policy))
+        return key
+
+    return add
+
+
+@register("phs_hat")
+def phs_hat(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
+    """φ̂_ĥ(n) = g (1 + h/l) / π^(1 + h/l) (eq:evaluation)."""
+    ratio = h / np.maximum(steps, 1)
+    return _zero_at_root(steps, _log(g) + np.log1p(ratio) - (1.0 + ratio) * log_pi)
+
+
+@register("phs_star")
+def phs_star(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
+    """η̂_h(n) l / π with η̂_h = (1 + h/l) / π^(h/l): PHS* with the path loss l in low-level steps."""
+    ratio = h / np.maximum(steps, 1)
+    return _zero_at_root(steps, _log(steps + h) - (1.0 + ratio) * log_pi)
+
+
+@register("levin_ts", uses_heuristic=False)
+def levin_ts(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
+    """φ_LevinTS(n) = g / π."""
+    return _zero_at_root(steps, _log(g) - log_pi)
+
+
+@register("depth")
+def depth(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
+    """φ_depth(n) = (g + h) / π."""
+    return _zero_at_root(steps, _log(g + h) - log_pi)
+
+
+@register("dist")
+def dist(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
+    """φ_dist(n) = (l + h) / π."""
+    return _zero_at_root(steps, _log(steps + h) - log_pi)
+
+
+@register("astar", uses_policy=False)
+def astar(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
+    """f(n) = l + h."""
+    return steps + h
+
+
+def weighted(weight: float) -> Evaluation:
+    """f(n) = l + weight * h, for any weight ≥ 0."""
+    if not 0.0 <= weight < np.inf:
+        raise ConfigError(f"A heuristic weight of {weight} is impossible; give 0 or more.")
+
+    def key(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
+        return steps + weight * h
+
+    return Evaluation(key, uses_policy=False)
+
+
+EVALUATIONS.register("weighted_astar")(weighted(DEFAULT_WEIGHT))
+
+
+@register("gbfs", uses_policy=False)
+def gbfs(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
+    """f(n) = h."""
+    return h
+
+
+def resolve(evaluation: str | Evaluation | KeyFunction) -> Evaluation:
+    """An evaluation by name, as a record, or as a plain key function."""
+    if isinstance(evaluation, str):
+        return EVALUATIONS.get(evaluation)
+    return evaluation if isinstance(evaluation, Evaluation) else Evaluation(evaluation)
+
+
+def _log(values: Ints | Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(values.astype(np.float64))
+
+
+def _zero_at_root(steps: Ints, log_phi: Floats) -> Floats:
+    return np.where(steps == 0, -np.inf, log_phi)

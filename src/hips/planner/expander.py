@@ -1,0 +1,310 @@
+"""Children of a node: subgoals for speed, low-level actions for completeness (eq:pi)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hips.domains.base import Bools, Domain, Grids
+from hips.errors import ConfigError, ContractError
+from hips.planner import rollouts
+from hips.planner.kernels import first_occurrences, rows_differ
+from hips.planner.protocols import (
+    ActionPolicy,
+    Children,
+    Dynamics,
+    DynamicsMode,
+    Floats,
+    Heuristic,
+    Ints,
+    Proposals,
+    ReachPolicy,
+    SubgoalGenerator,
+    checked_log_probabilities,
+)
+
+TO_ZERO = 0.0
+"""The value of ε that stands for the limit ε → 0."""
+
+
+def parse_epsilon(text: str) -> float:
+    """ε from text: a number in (0, 1], or `0+` (also `->0`, `→0`) for the limit.
+
+    >>> parse_epsilon("1e-3"), parse_epsilon("0+")
+    (0.001, 0.0)
+    """
+    if text in {"0+", "->0", "→0"}:
+        return TO_ZERO
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 < value <= 1.0:
+        raise ConfigError(f"ε '{text}' is not in (0, 1]; write 0+ for the limit ε→0.")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """Children of one sort before mixing; fields as in `Children`."""
+
+    parents: Ints
+    states: Grids
+    log_probabilities: Floats
+    lengths: Ints
+    kinds: npt.NDArray[np.int32]
+    actions: npt.NDArray[np.uint8]
+
+
+@dataclass(slots=True)
+class _Costs:
+    """Counts per parent, `[B]`."""
+
+    environment_steps: Ints
+    model_calls: Ints
+    network_calls: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Hybrid:
+    """The union of a generator's subgoals and the low-level actions, mixed by ε (eq:pi).
+
+    Attributes:
+        domain: the true domain.
+        generator: proposes subgoals; None for low-level search.
+        low_level: π_BC over actions; None leaves actions out: plain HIPS, not complete.
+        epsilon: ε in (0, 1], or 0 for the limit ε → 0, in which nodes that subgoals reached always
+            come first and π_SG and π_BC are not mixed.
+        reach: policy that fills in the actions to a subgoal, if the generator proposes states.
+        heuristic: h, or None for h = 0.
+        mode: who simulates what.
+        model: learned dynamics, for modes other than `TRUE`.
+        horizon: most low-level steps to a subgoal; None takes the domain's preset.
+        confidence: least probability of a foreseen action that is executed without asking again.
+    """
+
+    domain: Domain
+    generator: SubgoalGenerator | None = None
+    low_level: ActionPolicy | None = None
+    epsilon: float = 1e-3
+    reach: ReachPolicy | None = None
+    heuristic: Heuristic | None = None
+    mode: DynamicsMode = DynamicsMode.TRUE
+    model: Dynamics | None = None
+    horizon: int | None = None
+    confidence: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.epsilon <= 1.0:
+            raise ConfigError(f"ε = {self.epsilon} is not in (0, 1]; 0 means the limit ε→0.")
+        if self.generator is None and self.low_level is None:
+            raise ConfigError("A search needs a subgoal generator, low-level actions, or both.")
+        if self.generator is None and self.epsilon < 1.0:
+            object.__setattr__(self, "epsilon", 1.0)
+        if self.mode is not DynamicsMode.TRUE and self.model is None:
+            raise ConfigError(f"Dynamics '{self.mode.value}' needs a learned model; there is none.")
+        if not 0.0 < self.confidence <= 1.0:
+            raise ConfigError(f"A confidence of {self.confidence} is not in (0, 1].")
+        if self.horizon is not None and self.horizon < 1:
+            raise ConfigError(f"A horizon of {self.horizon} steps is impossible; give 1 or more.")
+
+    @property
+    def complete(self) -> bool:
+        """Whether every applicable action is a child, made by the true domain."""
+        return self.low_level is not None and self.mode is not DynamicsMode.LEARNED
+
+    def expand(self, states: Grids) -> Children:
+        """Children of `states [B, H, W]`; each parent's probabilities sum to 1 (ε > 0)."""
+        costs = _Costs(*(np.zeros(len(states), dtype=np.int64) for _ in range(3)))
+        subgoals = self._subgoals(states, costs)
+        actions = self._actions(states, costs)
+        return self._mix(len(states), subgoals, actions, costs)
+
+    # -- subgoals ------------------------------------------------------------------------------
+
+    def _subgoals(self, states: Grids, costs: _Costs) -> _Edges:
+        """Distinct subgoals that were reached, with π_SG normalised over them."""
+        if self.generator is None or (self.epsilon == 1.0 and self.low_level is not None):
+            return _no_edges(states)
+        proposals = self.generator.propose(states)
+        proposals.check(states, self.domain.spec.num_actions)
+        costs.network_calls += proposals.calls
+        proposals = self._distinct_targets(states, _sorted_by_parent(proposals))
+        parents = proposals.parents
+        ends = self._reach(states, proposals, costs)
+        kept = self._valid(ends.states, ends.success, states, parents)
+        kept, log_probabilities = _merge_equal(
+            kept, parents, ends.states, ends.lengths, proposals.log_probabilities
+        )
+        return _Edges(
+            parents[kept],
+            ends.states[kept],
+            _normalise(log_probabilities, parents[kept], len(states)),
+            ends.lengths[kept],
+            proposals.codes[kept].astype(np.int32),
+            ends.actions[kept],
+        )
+
+    def _distinct_targets(self, states: Grids, proposals: Proposals) -> Proposals:
+        """Drops illegal targets, the states themselves, and repetitions, before any rollout."""
+        if proposals.targets is None:
+            return proposals
+        targets, parents = proposals.targets, proposals.parents
+        rows = self._valid(targets, np.ones(len(targets), dtype=np.bool_), states, parents)
+        if len(rows):
+            rows = rows[self.domain.is_legal(targets[rows], states[parents[rows]])]
+        no_lengths = np.zeros(len(targets), dtype=np.int64)
+        rows, log_probabilities = _merge_equal(
+            rows, parents, targets, no_lengths, proposals.log_probabilities
+        )
+        return Proposals(parents[rows], proposals.codes[rows], log_probabilities, targets[rows])
+
+    def _reach(self, states: Grids, proposals: Proposals, costs: _Costs) -> rollouts.Rollouts:
+        """Rolls out to every target, or executes every action list."""
+        in_model = self.mode is not DynamicsMode.TRUE
+        step = self.model.step if in_model and self.model is not None else self.domain.step
+        is_goal, parents = self.domain.is_goal, proposals.parents
+        if proposals.actions is not None:
+            ends = rollouts.execute(step, is_goal, states[parents], proposals.actions)
+        elif self.reach is None or proposals.targets is None:
+            raise ContractError("a generator that proposes states needs a policy to reach them")
+        else:
+            horizon = self.horizon or self.domain.preset.horizon
+            starts, targets = states[parents], proposals.targets
+            ends = rollouts.follow(
+                step, is_goal, self.reach, starts, targets, horizon, self.confidence
+            )
+            np.add.at(costs.network_calls, parents, ends.policy_calls * self.reach.calls)
+        np.add.at(
+            costs.model_calls if in_model else costs.environment_steps, parents, ends.simulated
+        )
+        return ends
+
+    def _valid(self, candidates: Grids, wanted: Bools, states: Grids, parents: Ints) -> Ints:
+        """Indices of wanted grids that differ from the parent; a model's must also be legal."""
+        rows = np.flatnonzero(wanted)
+        flat, origins = candidates[rows].reshape(len(rows), -1), states[parents[rows]]
+        rows = rows[rows_differ(flat, origins.reshape(len(rows), -1))]
+        if self.mode is DynamicsMode.TRUE or not len(rows):
+            return rows
+        return rows[self.domain.is_legal(candidates[rows], states[parents[rows]])]
+
+    # -- actions -------------------------------------------------------------------------------
+
+    def _actions(self, states: Grids, costs: _Costs) -> _Edges:
+        """Every action that changes the state, with π_BC normalised over them."""
+        if self.low_level is None:
+            return _no_edges(states)
+        count, num_actions = len(states), self.domain.spec.num_actions
+        in_model = self.mode is DynamicsMode.LEARNED
+        step = self.model.step if in_model and self.model is not None else self.domain.step
+        actions = np.tile(np.arange(num_actions), count)
+        repeated = np.repeat(states, num_actions, axis=0)
+        reached = step(repeated, actions)
+        (costs.model_calls if in_model else costs.environment_steps)[:] += num_actions
+        costs.network_calls += self.low_level.calls
+        applicable = rows_differ(
+            reached.reshape(len(reached), -1), repeated.reshape(len(reached), -1)
+        )
+        if in_model:
+            applicable &= self.domain.is_legal(reached, repeated)
+        log_probabilities = checked_log_probabilities(
+            self.low_level.log_probabilities(states), (count, num_actions), "an action policy"
+        )
+        rows = np.flatnonzero(applicable)
+        parents = rows // num_actions
+        return _Edges(
+            parents,
+            reached[rows],
+            _normalise(log_probabilities.reshape(-1)[rows], parents, count),
+            np.ones(len(rows), dtype=np.int64),
+            ~actions[rows].astype(np.int32),
+            np.zeros((0, 0), dtype=np.uint8),
+        )
+
+    # -- both ----------------------------------------------------------------------------------
+
+    def _mix(self, count: int, subgoals: _Edges, actions: _Edges, costs: _Costs) -> Children:
+        """eq:pi. A node without subgoals gives all the mass to its actions, and vice versa."""
+        both = np.zeros(count, dtype=np.bool_)
+        both[subgoals.parents] = True
+        with_actions = np.zeros(count, dtype=np.bool_)
+        with_actions[actions.parents] = True
+        both &= with_actions
+        log_subgoals, log_actions = subgoals.log_probabilities, actions.log_probabilities
+        if 0.0 < self.epsilon < 1.0:
+            log_subgoals = log_subgoals + np.where(
+                both[subgoals.parents], math.log1p(-self.epsilon), 0.0
+            )
+            log_actions = log_actions + np.where(both[actions.parents], math.log(self.epsilon), 0.0)
+        num_subgoals, num_actions = len(subgoals.parents), len(actions.parents)
+        tiers = np.zeros(num_subgoals + num_actions, dtype=np.uint8)
+        tiers[num_subgoals:] = self.epsilon == TO_ZERO
+        exact = np.full(len(tiers), self.mode is not DynamicsMode.LEARNED)
+        exact[:num_subgoals] = self.mode is DynamicsMode.TRUE
+        return Children(
+            np.concatenate([subgoals.parents, actions.parents]),
+            np.concatenate([subgoals.states, actions.states]),
+            np.concatenate([log_subgoals, log_actions]),
+            np.concatenate([subgoals.lengths, actions.lengths]),
+            np.concatenate([subgoals.kinds, actions.kinds]),
+            tiers,
+            exact,
+            subgoals.actions,
+            costs.environment_steps,
+            costs.model_calls,
+            costs.network_calls,
+        )
+
+
+def _no_edges(states: Grids) -> _Edges:
+    none = np.zeros(0, dtype=np.int64)
+    no_actions = np.zeros((0, 0), dtype=np.uint8)
+    return _Edges(none, states[:0], np.zeros(0), none, none.astype(np.int32), no_actions)
+
+
+def _sorted_by_parent(proposals: Proposals) -> Proposals:
+    """The same proposals, those of a parent together and in their order."""
+    order = np.argsort(proposals.parents, kind="stable")
+    log_probabilities = checked_log_probabilities(
+        proposals.log_probabilities, (len(order),), "a generator's log_probabilities"
+    )
+    return Proposals(
+        proposals.parents[order],
+        proposals.codes[order],
+        log_probabilities[order],
+        None if proposals.targets is None else proposals.targets[order],
+        None if proposals.actions is None else proposals.actions[order],
+    )
+
+
+def _merge_equal(
+    rows: Ints, parents: Ints, states: Grids, lengths: Ints, log_probabilities: Floats
+) -> tuple[Ints, Floats]:
+    """Of `rows` with the same parent and state keeps the shortest (then first) one.
+
+    Returns the kept rows, in order, and their log-probabilities, those of their equals added.
+    """
+    if not len(rows):
+        return rows, np.zeros(0)
+    # Sorted by length, the first occurrence of a state is its shortest way.
+    by_length = rows[np.argsort(lengths[rows], kind="stable")]
+    flat = states[by_length].reshape(len(rows), -1)
+    representative = by_length[first_occurrences(parents[by_length], flat)]
+    merged = np.full(len(log_probabilities), -np.inf)
+    np.logaddexp.at(merged, representative, log_probabilities[by_length])
+    kept = np.unique(representative)
+    return kept, merged[kept]
+
+
+def _normalise(log_probabilities: Floats, parents: Ints, count: int) -> Floats:
+    """Makes each parent's probabilities sum to 1."""
+    best = np.full(count, -np.inf)
+    np.maximum.at(best, parents, log_probabilities)
+    shifted = log_probabilities - best[parents]
+    totals = np.bincount(parents, weights=np.exp(shifted), minlength=count)
+    normalised: Floats = shifted - np.log(totals[parents])
+    return normalised

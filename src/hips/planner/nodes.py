@@ -1,0 +1,190 @@
+"""The node table: every node of every search of a lockstep, in growing arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hips.domains.base import Bools, Grid, Grids
+from hips.errors import ContractError
+from hips.planner import kernels
+from hips.planner.kernels import ACTIONS_END, FREE_HEAD, NODE, NONE, TAIL, Bytes, Floats, Ints
+from hips.planner.protocols import Children
+
+ROOT = np.iinfo(np.int32).min
+"""`kind` of a root, which no edge reached."""
+MAX_ACTIONS = 256
+GROWTH = 32  # arrays grow by 1/32: large blocks are moved by the system without copying
+COMPACTION_BYTES = 1 << 20
+
+
+class NodeTable:
+    """Nodes of at most `num_slots` simultaneous searches over grids of one shape.
+
+    Costs `NODE.itemsize` (80) bytes a node, at most 8 for the hash, the state once, and one
+    byte for each action of a subgoal that a node was reached by.
+    """
+
+    def __init__(self, shape: tuple[int, int], num_slots: int, num_actions: int) -> None:
+        if num_actions > MAX_ACTIONS:
+            raise ContractError(
+                f"a domain may have {MAX_ACTIONS} actions; this one has {num_actions}"
+            )
+        self.shape = shape
+        self.nodes = np.zeros(1024, dtype=NODE)
+        self._states = np.zeros((1024, shape[0] * shape[1]), dtype=np.uint8)
+        self._heads = np.zeros(1024, dtype=np.int32)
+        self._action_log = np.zeros(1024, dtype=np.uint8)
+        self._meta = np.array([0, NONE, 0], dtype=np.int64)
+        self._roots = np.full(num_slots, NONE, dtype=np.int64)
+        self._orders = np.zeros(num_slots, dtype=np.int64)
+        self.num_nodes = np.zeros(num_slots, dtype=np.int64)
+        self.num_open_trusted = np.zeros(num_slots, dtype=np.int64)
+        self._action_bytes = np.zeros(num_slots, dtype=np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = (self.nodes, self._states, self._heads, self._action_log)
+        return sum(array.nbytes for array in arrays)
+
+    @property
+    def node_bytes(self) -> int:
+        """Bytes that one more node takes, its state and its share of the hash and of spare room."""
+        row = NODE.itemsize + self._states.shape[1]
+        return row + row // GROWTH + 2 * self._heads.itemsize
+
+    def slot_bytes(self) -> Ints:
+        """Bytes used by each slot's search, `[slots]`."""
+        return self.num_nodes * self.node_bytes + self._action_bytes
+
+    def is_empty(self, slots: Ints) -> Bools:
+        """Which queues hold no open node, `[B]`."""
+        empty: Bools = self._roots[slots] == NONE
+        return empty
+
+    def states(self, ids: Ints) -> Grids:
+        """A copy of the states of nodes, `[B, H, W]`."""
+        return self._states[ids].reshape(-1, *self.shape)
+
+    def admit(self, slot: int, state: Grid) -> int:
+        """Makes `state` the open root of a search in an unused slot."""
+        slots = np.array([slot], dtype=np.int64)
+        node = int(self.intern(slots, np.ones(1, dtype=np.bool_), state[None])[0][0])
+        record = self.nodes[node]
+        record["parent"], record["kind"], record["key"] = NONE, ROOT, -np.inf
+        for name in ("depth", "steps", "log_pi", "tier", "order", "actions"):
+            record[name] = 0
+        for name in ("child", "sibling", "previous"):
+            record[name] = NONE
+        record["status"] = kernels.OPEN
+        self._roots[slot], self._orders[slot] = node, 1
+        self.num_open_trusted[slot] = 1
+        return node
+
+    def intern(self, slots: Ints, trusted: Bools, states: Grids) -> tuple[Ints, Bools]:
+        """Nodes of `states` (made if new) and which of them are new, both `[M]`."""
+        self._reserve_nodes(len(states))
+        rows = np.ascontiguousarray(states).reshape(len(states), self._states.shape[1])
+        return kernels.intern(
+            self.nodes,
+            self._states,
+            self._heads,
+            self._meta,
+            self.num_nodes,
+            slots,
+            trusted,
+            rows,
+        )
+
+    def relax(
+        self,
+        ids: Ints,
+        parents: Ints,
+        log_pi: Floats,
+        keys: Floats,
+        children: Children,
+        goals: Bools,
+        keep_first: bool,
+    ) -> None:
+        """Offers every node `ids[m]` the edge of `children` row m; see `kernels.relax`."""
+        self._reserve_actions(int(children.lengths[: len(children.actions)].sum()))
+        kernels.relax(
+            self.nodes,
+            self._meta,
+            self._action_log,
+            self._roots,
+            self._orders,
+            self.num_open_trusted,
+            self._action_bytes,
+            ids,
+            parents,
+            log_pi,
+            children.lengths,
+            children.kinds,
+            children.tiers,
+            keys,
+            goals,
+            children.actions,
+            keep_first,
+        )
+
+    def pop(self, slots: Ints) -> Ints:
+        """Takes and closes the best open node of each slot, `[B]`."""
+        return kernels.pop(self.nodes, self._roots, self.num_open_trusted, slots)
+
+    def path(self, node: int) -> list[int]:
+        """Nodes from the root (left out) to `node`."""
+        path: list[int] = []
+        while self.nodes[node]["kind"] != ROOT:
+            path.append(node)
+            node = int(self.nodes[node]["parent"])
+        return path[::-1]
+
+    def edge_actions(self, node: int) -> npt.NDArray[np.int64]:
+        """Low-level actions of the edge that reached `node`."""
+        record = self.nodes[node]
+        if record["kind"] < 0:
+            return np.array([~int(record["kind"])], dtype=np.int64)
+        start = int(record["actions"])
+        length = int(record["steps"]) - int(self.nodes[record["parent"]]["steps"])
+        return self._action_log[start : start + length].astype(np.int64)
+
+    def release(self, slot: int) -> None:
+        """Forgets a finished search; its nodes are used again."""
+        kernels.release(self.nodes, self._heads, self._meta, slot)
+        self._roots[slot] = NONE
+        for counter in (self.num_nodes, self.num_open_trusted, self._action_bytes):
+            counter[slot] = 0
+        used = int(self._meta[ACTIONS_END])
+        living = int(self._action_bytes.sum())
+        if used > COMPACTION_BYTES and living < used // 2:
+            target: Bytes = np.zeros(living + COMPACTION_BYTES, dtype=np.uint8)
+            kernels.compact(self.nodes, self._meta, self._action_log, target)
+            self._action_log = target
+
+    def _reserve_nodes(self, count: int) -> None:
+        """Makes room for `count` more nodes, wherever they come from."""
+        needed = int(self._meta[TAIL]) + count
+        if needed > len(self.nodes) and self._meta[FREE_HEAD] != NONE:
+            needed -= self._num_free(count)
+        if needed > len(self.nodes):
+            size = max(needed, len(self.nodes) + len(self.nodes) // GROWTH + 1024)
+            self.nodes.resize(size, refcheck=False)
+            self._states.resize((size, self._states.shape[1]), refcheck=False)
+        if needed > len(self._heads):
+            self._heads = np.zeros(0, dtype=np.int32)  # never both arrays at once
+            self._heads = np.zeros(1 << (needed - 1).bit_length(), dtype=np.int32)
+            kernels.rebuild(self.nodes, self._heads, int(self._meta[TAIL]))
+
+    def _num_free(self, at_most: int) -> int:
+        free, node = 0, int(self._meta[FREE_HEAD])
+        while node != NONE and free < at_most:
+            free, node = free + 1, int(self.nodes[node]["chain"])
+        return free
+
+    def _reserve_actions(self, count: int) -> None:
+        needed = int(self._meta[ACTIONS_END]) + count
+        if needed > len(self._action_log):
+            size = needed + len(self._action_log) // 8 + 1024
+            self._action_log.resize(size, refcheck=False)

@@ -1,0 +1,143 @@
+"""From a state to a subgoal: batched rollouts of a policy, and execution of given action lists.
+
+A rollout stops at the horizon, on reaching its subgoal, on passing through a goal state, or when a
+state repeats: the greedy policy is deterministic, so a repeat means never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hips.domains.base import Actions, Bools, Grids
+from hips.errors import ContractError
+from hips.planner.kernels import hash_rows, rows_differ
+from hips.planner.protocols import NO_ACTION, Floats, Ints, ReachPolicy
+
+StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
+GoalFunction: TypeAlias = Callable[[Grids], Bools]
+
+
+@dataclass(frozen=True, slots=True)
+class Rollouts:
+    """Where rollouts ended.
+
+    Attributes:
+        states: `[M, H, W]`, the last states.
+        actions: `[M, L]`, the actions taken.
+        lengths: `[M]`, how many of them.
+        success: `[M]`, whether the subgoal, or a goal on the way, was reached by at least one step.
+        simulated: `[M]`, calls of the dynamics.
+        policy_calls: `[M]`, rows given to the policy.
+    """
+
+    states: Grids
+    actions: npt.NDArray[np.uint8]
+    lengths: Ints
+    success: Bools
+    simulated: Ints
+    policy_calls: Ints
+
+
+class _Walkers:
+    """Rollouts under way: states, what they did, and where they have been."""
+
+    def __init__(self, starts: Grids, horizon: int) -> None:
+        count = len(starts)
+        self.states = starts.copy()
+        self.actions = np.zeros((count, horizon), dtype=np.uint8)
+        self.lengths = np.zeros(count, dtype=np.int64)
+        self.simulated = np.zeros(count, dtype=np.int64)
+        self.visited = np.zeros((count, horizon + 1), dtype=np.int64)
+        self.visited[:, 0] = hash_rows(starts.reshape(count, -1))
+
+    def step(self, step: StepFunction, rows: Ints, actions: Ints) -> Bools:
+        """Moves `rows`; returns which came to a state they had not been in. Others stay put."""
+        reached = step(self.states[rows], actions)
+        codes = hash_rows(reached.reshape(len(rows), -1))
+        self.simulated[rows] += 1
+        # Places not visited yet hold 0, which no hash is but by a chance of 2^-62.
+        new: Bools = ~(self.visited[rows] == codes[:, None]).any(axis=1)
+        moved = rows[new]
+        self.states[moved] = reached[new]
+        self.actions[moved, self.lengths[moved]] = actions[new]
+        self.lengths[moved] += 1
+        self.visited[moved, self.lengths[moved]] = codes[new]
+        return new
+
+    def finish(self, success: Bools, policy_calls: Ints) -> Rollouts:
+        return Rollouts(
+            self.states, self.actions, self.lengths, success, self.simulated, policy_calls
+        )
+
+
+def follow(
+    step: StepFunction,
+    is_goal: GoalFunction,
+    policy: ReachPolicy,
+    starts: Grids,
+    targets: Grids,
+    horizon: int,
+    confidence: float,
+) -> Rollouts:
+    """Rolls the policy's likeliest actions out from `starts` towards `targets`, both `[M, H, W]`.
+
+    The policy foresees a chunk of actions; they are executed as long as each has at least the
+    probability `confidence` (the first always), then the policy is asked again.
+    """
+    count, cells = len(starts), int(np.prod(starts.shape[1:]))
+    walkers = _Walkers(starts, horizon)
+    success = np.zeros(count, dtype=np.bool_)
+    policy_calls = np.zeros(count, dtype=np.int64)
+    active = np.arange(count)
+    while len(active):
+        log_probabilities = policy.act(walkers.states[active], targets[active])
+        chunk, lengths = _chunks(log_probabilities, len(active), confidence)
+        policy_calls[active] += 1
+        alive = np.ones(len(active), dtype=np.bool_)
+        for c in range(int(lengths.max())):
+            moving = np.flatnonzero(alive & (lengths > c))
+            if not len(moving):
+                break
+            rows = active[moving]
+            new = walkers.step(step, rows, chunk[moving, c])
+            states = walkers.states[rows]
+            missed = rows_differ(states.reshape(-1, cells), targets[rows].reshape(-1, cells))
+            done = new & (~missed | is_goal(states))
+            success[rows[done]] = True
+            alive[moving] = new & ~done & (walkers.lengths[rows] < horizon)
+        active = active[alive]
+    return walkers.finish(success, policy_calls)
+
+
+def execute(step: StepFunction, is_goal: GoalFunction, starts: Grids, actions: Ints) -> Rollouts:
+    """Executes action lists `[M, L]` until they end, change nothing new, or pass through a goal."""
+    count, horizon = actions.shape
+    walkers = _Walkers(starts, horizon)
+    active = np.arange(count)
+    for i in range(horizon):
+        active = active[actions[active, i] != NO_ACTION]
+        if not len(active):
+            break
+        new = walkers.step(step, active, actions[active, i])
+        active = active[new & ~is_goal(walkers.states[active])]
+    return walkers.finish(walkers.lengths > 0, np.zeros(count, dtype=np.int64))
+
+
+def _chunks(log_probabilities: Floats, count: int, confidence: float) -> tuple[Ints, Ints]:
+    """The likeliest actions `[B, C]` and how many of them to execute, `[B]`."""
+    if log_probabilities.ndim != 3 or len(log_probabilities) != count:
+        raise ContractError(
+            f"a subgoal-conditioned policy must return [{count}, C, A], "
+            f"got {list(log_probabilities.shape)}"
+        )
+    if np.isnan(log_probabilities).any():
+        raise ContractError("a subgoal-conditioned policy returned NaN")
+    best = log_probabilities.argmax(axis=2)
+    sure = log_probabilities.max(axis=2) >= np.log(confidence)
+    sure[:, 0] = True
+    return best, np.cumprod(sure, axis=1).sum(axis=1)
