@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,24 @@ from hips.errors import HipsError
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a temporary path beside `path` that takes its place if the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Yields a temporary path beside `path` that takes its place if the block succeeds.
+
+    Raises:
+        HipsError: the file cannot be written (naming `path`, not the temporary one).
+    """
     # The suffix stays last: image and array writers choose their format by it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         with temporary.open("rb") as handle:
             os.fsync(handle.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        raise HipsError(f"{path}: cannot be written ({error.strerror}).") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -127,8 +127,9 @@ def _print_detail(domain: Domain) -> None:
     console.print(table)
     state = domain.sample(stream(EXAMPLE_SEED, "example"), 1)[0]
     console.print("\nAn example:\n")
-    console.print(ansi(domain, state, console.width))
-    console.print()
+    if console.is_terminal:
+        console.print(ansi(domain, state, console.width))
+        console.print()
     console.print(domain.text(state), markup=False, highlight=False)
 
 

@@ -113,6 +113,8 @@ def _read_episodes(
                 f"observations are {start.dtype} {start.shape}; '{domain.name}' needs "
                 f"uint8 grids of shape {domain.spec.shape}."
             )
+        if start.max() >= domain.spec.num_symbols:
+            raise DatasetError(f"cells hold symbols beyond {domain.spec.num_symbols - 1}.")
         actions = np.asarray(episode.actions).astype(np.int64)
         if actions.ndim != 1 or not np.isin(actions, np.arange(len(action_map))).all():
             raise DatasetError(f"actions are not indices of {', '.join(domain.spec.actions)}.")

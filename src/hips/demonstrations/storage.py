@@ -111,13 +111,12 @@ def load(path: Path, domain: Domain | None = None) -> Demonstrations:
     shards = []
     for entry in manifest["shards"]:
         file = path / entry["file"]
-        shard = read_shard(file, domain.spec)
-        if sha256(file) != entry["sha256"]:
+        if file.exists() and sha256(file) != entry["sha256"]:
             raise DatasetError(
                 f"{file}: the shard is damaged or was changed (its SHA-256 differs from the "
                 "manifest). Collect again with the same settings to restore it."
             )
-        shards.append(shard)
+        shards.append(read_shard(file, domain.spec))
     starts, actions, offsets = join_shards(shards)
     if len(starts) != (promised := manifest["counts"]["demonstrations"]):
         raise DatasetError(f"{path}: holds {len(starts)} demonstrations, not {promised}.")
