@@ -108,7 +108,7 @@ def pushes_needed(board: Board, boxes: Cells, costs: Cells) -> int:
             if not taken_goals >> goal & 1:
                 with_goal = taken_goals | 1 << goal
                 costs[with_goal] = min(costs[with_goal], cost + board.distances[goal, box])
-    return costs[-1]
+    return int(costs[-1])
 
 
 @njit(cache=True, nogil=True)
@@ -156,4 +156,4 @@ def _axis_blocked(board: Board, box: int, offset: int, frozen: Flags) -> bool:
     before, after = box - offset, box + offset
     if board.walls[before] or board.walls[after] or frozen[before] or frozen[after]:
         return True
-    return board.dead[before] and board.dead[after]
+    return bool(board.dead[before] and board.dead[after])

@@ -15,7 +15,7 @@ ATTEMPTS = ((3, True, 1 << 16), (6, True, 1 << 17), (6, False, 1 << 19), (20, Fa
 REPLANNING = ((6, True, 1 << 14),)
 """The effort spent after an excursion; an excursion that costs more is not made."""
 
-WANDERING = 1.0
+WANDERING = 1.4
 """Random moves at quality 0, per move of the near-optimal plan."""
 MEAN_EXCURSION = 10
 MEAN_CHUNK = 6

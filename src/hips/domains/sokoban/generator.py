@@ -72,7 +72,7 @@ def mix(value: np.uint64) -> np.uint64:
 def draw(random: Random, bound: int) -> int:
     """A number below `bound` from a splitmix64 generator."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
-    return np.int64(mix(random[0]) >> np.uint64(11)) % bound
+    return int(np.int64(mix(random[0]) >> np.uint64(11))) % bound
 
 
 @njit(cache=True, nogil=True)

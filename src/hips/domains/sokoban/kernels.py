@@ -20,13 +20,13 @@ LOWEST = np.float32(-1e30)
 @njit(cache=True, nogil=True)
 def is_goal_cell(cell: int) -> bool:
     """Whether a symbol shows a goal square, covered or not."""
-    return cell == GOAL or cell == BOX_ON_GOAL or cell == PLAYER_ON_GOAL
+    return cell in (GOAL, BOX_ON_GOAL, PLAYER_ON_GOAL)
 
 
 @njit(cache=True, nogil=True)
 def is_box(cell: int) -> bool:
     """Whether a symbol shows a box."""
-    return cell == BOX or cell == BOX_ON_GOAL
+    return cell in (BOX, BOX_ON_GOAL)
 
 
 @njit(cache=True, nogil=True)
@@ -49,7 +49,7 @@ def step(states: Grids, actions: Actions) -> Grids:
             continue
         offset = row_step * width + column_step
         ahead = cells[b, at + offset]
-        if ahead == BOX or ahead == BOX_ON_GOAL:
+        if is_box(ahead):
             beyond_row, beyond_column = row + 2 * row_step, column + 2 * column_step
             if not (0 <= beyond_row < height and 0 <= beyond_column < width):
                 continue
@@ -189,12 +189,12 @@ def _player_cell(
     for i in range(origin.size):
         if origin[i // width, i % width] == WALL:
             continue
-        gain = np.float64(player_gain[i])
+        gain = float(player_gain[i])
         for k in range(min(num_boxes, num_best)):
             if best[k] == i:
                 # A box would have to make room: it moves to the next best cell.
                 if num_best > num_boxes:
-                    gain += np.float64(box_gain[best[num_boxes]]) - np.float64(box_gain[i])
+                    gain += float(box_gain[best[num_boxes]]) - float(box_gain[i])
                 else:
                     gain = -np.inf
         if gain > -np.inf and (chosen < 0 or gain > chosen_gain):

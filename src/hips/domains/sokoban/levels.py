@@ -55,7 +55,7 @@ def write(state: Grid) -> str:
 
 
 def lurd(state: Grid, actions: Actions) -> str:
-    """A plan as letters u r d l, capitals where a box is pushed; moves without effect are left out."""
+    """A plan as letters u r d l, capitals for pushes; moves without effect are left out."""
     letters = []
     before = state[None]
     for action in actions:
@@ -213,8 +213,8 @@ def _is_rim(grid: Grid, cell: tuple[int, int]) -> bool:
 
 def _outside(grid: Grid) -> Bools:
     """Cells that connect with the rim of the text: the surroundings of the room."""
-    rim = [cell for cell in np.ndindex(grid.shape) if _is_rim(grid, cell)]
     outside = np.zeros(grid.shape, dtype=np.bool_)
+    rim = [(int(r), int(c)) for r, c in np.argwhere(grid != WALL) if _is_rim(grid, (r, c))]
     for cell in _flood(grid, rim):
         outside[cell] = True
     return outside

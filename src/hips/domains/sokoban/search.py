@@ -186,7 +186,7 @@ def _find(nodes: Nodes, boxes: Cells, player: int) -> int:
     for box in boxes:
         key = mix(key + np.uint64(box))
     mask = len(nodes.slots) - 1
-    slot = np.int64(key & np.uint64(mask))
+    slot = int(np.int64(key & np.uint64(mask)))
     while nodes.slots[slot] >= 0:
         node = nodes.slots[slot]
         same = nodes.players[node] == player
@@ -242,7 +242,7 @@ def _expand(
             to = box + offset
             if scratch.reached[box - offset] < 0 or board.walls[to] or board.dead[to]:
                 continue
-            if _contains(boxes, to):
+            if (boxes == to).any():
                 continue
             _moved(boxes, index, to, scratch.boxes)
             player = box if exact else _region_name(board, scratch.boxes, box, scratch)
@@ -269,14 +269,6 @@ def _expand(
             num_entries = _push(queue, num_entries, child, cost, f)
             lowest = min(lowest, f)
     return num_nodes, num_entries, lowest
-
-
-@njit(cache=True, nogil=True)
-def _contains(boxes: Cells, cell: int) -> bool:
-    for box in boxes:
-        if box == cell:
-            return True
-    return False
 
 
 @njit(cache=True, nogil=True)

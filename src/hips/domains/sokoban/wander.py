@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from hips.domains.sokoban.board import FAR, Board, Cells, is_frozen, pushes_needed
+from hips.domains.sokoban.board import FAR, Board, Cells, Flags, is_frozen, pushes_needed
 from hips.domains.sokoban.generator import draw, mix
 
 MAX_TRIES = 8
@@ -79,7 +79,7 @@ def _try_move(board: Board, boxes: Cells, to: int, direction: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _is_harmless(board: Board, boxes: Cells, frozen: Cells, assignment: Cells) -> bool:
+def _is_harmless(board: Board, boxes: Cells, frozen: Flags, assignment: Cells) -> bool:
     if pushes_needed(board, boxes, assignment) >= FAR:
         return False
     return not is_frozen(board, boxes, frozen)
