@@ -30,10 +30,10 @@ from hips.domains.sokoban.kernels import (
 MAX_ATTEMPTS = 4000
 """Rooms tried before a size is called too small for its boxes."""
 MAX_DEPTH = 300
-MAX_VISITED = 6000
+MAX_VISITED = 8000
 TABLE_SIZE = 1 << 14
 TURN_PROBABILITY = 0.35
-WALK_FACTOR = 1.7
+WALK_FACTOR = 2.2
 
 # Floor around the walker, as (row, column) offsets: two corridors, two corners, a block.
 MASKS = np.array(
