@@ -53,12 +53,16 @@ free nodes), `child`, `sibling` and `previous` the heap."""
 @njit(cache=True, nogil=True)
 def hash_row(row: Bytes, salt: int) -> int:
     """A 62-bit hash of bytes."""
-    prime = np.uint64(1099511628211)
-    code = np.uint64(14695981039346656037) ^ np.uint64(salt)
-    for i in range(row.shape[0]):
-        code = (code ^ np.uint64(row[i])) * prime
+    multiplier = np.uint64(0x9E3779B97F4A7C15)
+    code = np.uint64(salt) * multiplier + np.uint64(1)
+    size = row.shape[0]
+    for start in range(0, size, 8):
+        word = np.uint64(0)
+        for i in range(start, min(start + 8, size)):
+            word = (word << np.uint64(8)) | np.uint64(row[i])
+        code = (code ^ word) * multiplier
         code ^= code >> np.uint64(29)
-    code *= np.uint64(0x9E3779B97F4A7C15)
+    code *= multiplier
     return np.int64(code >> np.uint64(2))  # type: ignore[return-value]
 
 
@@ -84,6 +88,15 @@ def rows_differ(left: Bytes, right: Bytes) -> npt.NDArray[np.bool_]:
 
 
 @njit(cache=True, nogil=True)
+def _same(left: Bytes, a: int, right: Bytes, b: int) -> bool:
+    """Whether row `a` of one array equals row `b` of another."""
+    for i in range(left.shape[1]):  # noqa: SIM110
+        if left[a, i] != right[b, i]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
 def first_occurrences(owners: Ints, rows: Bytes) -> Ints:
     """For each `(owner, row)` the index of the first equal pair, `[M]`."""
     count = rows.shape[0]
@@ -100,7 +113,7 @@ def first_occurrences(owners: Ints, rows: Bytes) -> Ints:
                 table[place] = m
                 first[m] = m
                 break
-            if owners[other] == owners[m] and np.array_equal(rows[other], rows[m]):
+            if owners[other] == owners[m] and _same(rows, other, rows, m):
                 first[m] = other
                 break
             place = (place + 1) & (size - 1)
@@ -230,7 +243,7 @@ def intern(
                 nodes[node].hash == code
                 and nodes[node].slot == slots[m]
                 and nodes[node].trusted == trusted[m]
-                and np.array_equal(states[node], rows[m])
+                and _same(states, node, rows, m)
             ):
                 break
             node = nodes[node].chain

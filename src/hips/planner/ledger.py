@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,39 +25,40 @@ PHASES = ("expand", "estimate", "bookkeeping", "validate")
 
 
 class Ledger:
-    """What the search in each slot has used so far.
-
-    Attributes:
-        counts: `[slots]` for each name in `COUNTS`.
-        phases: seconds `[slots]` for each name in `PHASES`.
-    """
+    """What the search in each slot has used so far."""
 
     def __init__(self, num_slots: int) -> None:
-        self.counts: dict[str, Ints] = {
-            name: np.zeros(num_slots, dtype=np.int64) for name in COUNTS
-        }
-        self.phases: dict[str, Floats] = {name: np.zeros(num_slots) for name in PHASES}
+        self._counts = np.zeros((num_slots, len(COUNTS)), dtype=np.int64)
+        self._phases = np.zeros((num_slots, len(PHASES)))
         self._began = np.zeros(num_slots)
 
     def begin(self, slot: int) -> None:
         """Starts the clock of a new search."""
-        for array in (*self.counts.values(), *self.phases.values()):
-            array[slot] = 0
+        self._counts[slot] = 0
+        self._phases[slot] = 0.0
         self._began[slot] = time.perf_counter()
 
     def elapsed(self) -> Floats:
         """Seconds since each slot's search began, `[slots]`."""
         return time.perf_counter() - self._began
 
-    def spend(self, slots: Ints, phase: str, seconds: float) -> None:
-        """Divides the time of a round among the searches that took part in it."""
-        self.phases[phase][slots] += seconds / len(slots)
+    def count(self, name: str) -> Ints:
+        """One of `COUNTS` for every slot, `[slots]`, to read or to add to."""
+        return self._counts[:, COUNTS.index(name)]
+
+    def add_expansion(self, slots: Ints, amounts: Sequence[Ints]) -> None:
+        """Adds one expansion per slot: amounts `[B]` for the first of `COUNTS`, in order."""
+        self._counts[slots, : len(amounts)] += np.stack(amounts, axis=1)
+
+    def spend(self, slots: Ints, seconds: Sequence[float]) -> None:
+        """Divides the seconds of a round, by phase, among the searches that took part in it."""
+        self._phases[slots] += np.array(seconds) / len(slots)
 
     def statistics(self, slot: int, peak_bytes: int) -> Statistics:
         """The record of one search."""
         return Statistics(
-            **{name: int(array[slot]) for name, array in self.counts.items()},
+            **dict(zip(COUNTS, self._counts[slot].tolist(), strict=True)),
             seconds=float(self.elapsed()[slot]),
-            phases={name: float(array[slot]) for name, array in self.phases.items()},
+            phases=dict(zip(PHASES, self._phases[slot].tolist(), strict=True)),
             peak_bytes=peak_bytes,
         )

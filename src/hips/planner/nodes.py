@@ -14,7 +14,8 @@ from hips.planner.protocols import Children
 ROOT = np.iinfo(np.int32).min
 """`kind` of a root, which no edge reached."""
 MAX_ACTIONS = 256
-GROWTH = 32  # arrays grow by 1/32: large blocks are moved by the system without copying
+GROWTH = 32  # large arrays grow by 1/32: the system moves such blocks without copying them
+GROWTH_BYTES = 2 << 20
 COMPACTION_BYTES = 1 << 20
 
 
@@ -169,7 +170,9 @@ class NodeTable:
         if needed > len(self.nodes) and self._meta[FREE_HEAD] != NONE:
             needed -= self._num_free(count)
         if needed > len(self.nodes):
-            size = max(needed, len(self.nodes) + len(self.nodes) // GROWTH + 1024)
+            row = NODE.itemsize + self._states.shape[1]
+            spare = max(len(self.nodes) // GROWTH, min(len(self.nodes), GROWTH_BYTES // row))
+            size = max(needed, len(self.nodes) + spare)
             self.nodes.resize(size, refcheck=False)
             self._states.resize((size, self._states.shape[1]), refcheck=False)
         if needed > len(self._heads):

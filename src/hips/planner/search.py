@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -181,7 +182,7 @@ class _Lockstep:
     def _spent(self) -> list[tuple[Bools, Outcome]]:
         """Which slots have reached which limit, `[slots]` each."""
         limits = (
-            (self.ledger.counts["expansions"], self.budget.expansions, Outcome.OUT_OF_EXPANSIONS),
+            (self.ledger.count("expansions"), self.budget.expansions, Outcome.OUT_OF_EXPANSIONS),
             (self.ledger.elapsed(), self.budget.seconds, Outcome.OUT_OF_TIME),
             (self.table.slot_bytes(), self.budget.bytes, Outcome.OUT_OF_MEMORY),
         )
@@ -250,22 +251,24 @@ class _Lockstep:
         clock.append(time.perf_counter())
         self._try_goals(ids, goals)
         clock.append(time.perf_counter())
-        spans = np.diff(clock)
-        self.ledger.spend(slots, "expand", spans[1])
-        self.ledger.spend(slots, "estimate", spans[3])
-        self.ledger.spend(slots, "validate", spans[5])
-        self.ledger.spend(slots, "bookkeeping", spans[0] + spans[2] + spans[4])
+        spans = [after - before for before, after in itertools.pairwise(clock)]
+        bookkeeping = spans[0] + spans[2] + spans[4]
+        self.ledger.spend(slots, (spans[1], spans[3], bookkeeping, spans[5]))
 
     def _count(self, slots: Ints, parents: Ints, children: Children) -> None:
         kinds = self.table.nodes["kind"][parents]
-        counts = self.ledger.counts
-        counts["expansions"][slots] += 1
-        counts["subgoal_expansions"][slots] += kinds >= 0
-        counts["action_expansions"][slots] += (kinds < 0) & (kinds != ROOT)
-        counts["generated"][slots] += np.bincount(children.parents, minlength=len(slots))
-        counts["environment_steps"][slots] += children.environment_steps
-        counts["model_calls"][slots] += children.model_calls
-        counts["network_calls"][slots] += children.network_calls
+        self.ledger.add_expansion(
+            slots,
+            (
+                np.ones(len(slots), dtype=np.int64),
+                (kinds >= 0).astype(np.int64),
+                ((kinds < 0) & (kinds != ROOT)).astype(np.int64),
+                np.bincount(children.parents, minlength=len(slots)),
+                children.network_calls,
+                children.model_calls,
+                children.environment_steps,
+            ),
+        )
 
     def _estimate(self, ids: Ints, wanted: Bools, child_slots: Ints, children: Children) -> None:
         """Stores h of the new nodes; values that are no distance are clamped and counted."""
@@ -279,8 +282,8 @@ class _Lockstep:
             )
         sane = np.nan_to_num(distances, nan=0.0, posinf=MAX_DISTANCE).clip(0.0, MAX_DISTANCE)
         self.table.nodes["h"][ids[wanted]] = sane
-        np.add.at(self.ledger.counts["clamped"], child_slots[wanted], sane != distances)
-        np.add.at(self.ledger.counts["network_calls"], child_slots[wanted], heuristic.calls)
+        np.add.at(self.ledger.count("clamped"), child_slots[wanted], sane != distances)
+        np.add.at(self.ledger.count("network_calls"), child_slots[wanted], heuristic.calls)
 
     def _relax(self, ids: Ints, parents: Ints, children: Children, goals: Bools) -> None:
         nodes = self.table.nodes
@@ -314,14 +317,14 @@ class _Lockstep:
                 self._end(slot, Outcome.SOLVED, int(node))
             else:
                 nodes["status"][node] = kernels.REJECTED
-                self.ledger.counts["replans"][slot] += 1
+                self.ledger.count("replans")[slot] += 1
 
     def _is_valid(self, slot: int, node: int) -> bool:
         start = np.asarray(self.problems[self.problem_of[slot]])
         plan = self._plan(self.table.path(node))
         valid = is_plan(self.domain, start, plan)
         if self.expander.mode is not DynamicsMode.TRUE:
-            self.ledger.counts["environment_steps"][slot] += len(plan)
+            self.ledger.count("environment_steps")[slot] += len(plan)
         elif not valid:
             raise ContractError(
                 f"'{self.domain.name}': a plan made by its own `step` fails when replayed; "
