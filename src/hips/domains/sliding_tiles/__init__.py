@@ -6,7 +6,7 @@ the *blank* moves. Half of all arrangements cannot be solved; they are legal sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Self
@@ -14,6 +14,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from hips.domains import register
+from hips.domains._pddl import format_pddl, moves_of_plan
 from hips.domains.base import (
     Actions,
     Bools,
@@ -21,12 +22,13 @@ from hips.domains.base import (
     Grid,
     Grids,
     GridSpec,
+    Image,
     Preset,
     Scores,
     Symmetry,
 )
 from hips.domains.defaults import require_format
-from hips.domains.sliding_tiles import assignment, expert, kernels, levels
+from hips.domains.sliding_tiles import assignment, expert, kernels, levels, pddl
 from hips.domains.sliding_tiles.levels import MAX_SIDE, MIN_SIDE
 from hips.errors import ConfigError, LevelError
 
@@ -52,7 +54,7 @@ class SlidingTiles(Domain):
     height: int = 5
     width: int = 5
 
-    formats: ClassVar[tuple[str, ...]] = ("text",)
+    formats: ClassVar[tuple[str, ...]] = ("text", "pddl")
 
     def __post_init__(self) -> None:
         """Refuses other sizes."""
@@ -154,9 +156,25 @@ class SlidingTiles(Domain):
         return levels.parse_lines(text, self.height, self.width)
 
     def export(self, states: Sequence[Grid], format: str) -> str:
-        """One puzzle a line."""
+        """One puzzle a line, or problems in PDDL."""
         require_format(self, format)
+        if format == "pddl":
+            return format_pddl(pddl.domain_text(), map(pddl.problem_text, states))
         return "".join(f"{self.text(state)}\n" for state in states)
+
+    def pddl(self, state: Grid) -> tuple[str, str]:
+        """Domain and problem in PDDL, for classical planners."""
+        return pddl.domain_text(), pddl.problem_text(state)
+
+    def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
+        """The actions of a classical planner's plan, one step a line."""
+        return moves_of_plan(lines)
+
+    def render(self, state: Grid, cell: int = 32) -> Image:
+        """Numbered blocks in a tray."""
+        from hips.domains.sliding_tiles import sprites  # Pillow is needed for pictures only.
+
+        return sprites.render(state, cell)
 
     def for_grid(self, grid: Grid) -> Self:
         """This puzzle at the size of `grid`."""

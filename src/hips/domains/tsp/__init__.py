@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from hips.domains import register
 from hips.domains._geometry import dihedral
+from hips.domains._pddl import format_pddl, moves_of_plan
 from hips.domains.base import (
     Actions,
     Bools,
@@ -17,12 +18,13 @@ from hips.domains.base import (
     Grid,
     Grids,
     GridSpec,
+    Image,
     Preset,
     Scores,
     Symmetry,
 )
 from hips.domains.defaults import export_text, require_format
-from hips.domains.tsp import expert, kernels, levels, tsplib
+from hips.domains.tsp import expert, kernels, levels, pddl, tsplib
 from hips.domains.tsp.kernels import AGENT, CITY, FLOOR, START, VISITED
 from hips.domains.tsp.levels import MAX_SIZE, MIN_SIZE
 from hips.errors import ConfigError, LevelError
@@ -45,7 +47,7 @@ class TravellingSalesman(Domain):
     size: int = 25
     cities: int = 25
 
-    formats: ClassVar[tuple[str, ...]] = ("text", "tsplib")
+    formats: ClassVar[tuple[str, ...]] = ("text", "tsplib", "pddl")
 
     def __post_init__(self) -> None:
         """Refuses maps that are too small, too large or too full."""
@@ -127,15 +129,31 @@ class TravellingSalesman(Domain):
         return levels.parse_grids(text)
 
     def export(self, states: Sequence[Grid], format: str) -> str:
-        """Maps as text grids, or start states as TSPLIB instances."""
+        """Maps as text grids, start states as TSPLIB instances, or problems in PDDL."""
         require_format(self, format)
         if format == "tsplib":
             return tsplib.format_instances(states)
+        if format == "pddl":
+            return format_pddl(pddl.domain_text(), map(pddl.problem_text, states))
         return export_text(self, states, format)
 
     def plan_formats(self, state: Grid, actions: Actions) -> Mapping[str, str]:
         """The order in which a plan first visits the cities, as a TSPLIB tour."""
         return {"tsplib_tour": tsplib.format_tour(state, actions)}
+
+    def pddl(self, state: Grid) -> tuple[str, str]:
+        """Domain and problem in PDDL, for classical planners."""
+        return pddl.domain_text(), pddl.problem_text(state)
+
+    def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
+        """The actions of a classical planner's plan, one step a line."""
+        return moves_of_plan(lines)
+
+    def render(self, state: Grid, cell: int = 32) -> Image:
+        """A map with cities, the start and the agent."""
+        from hips.domains.tsp import sprites  # Pillow is needed for pictures only.
+
+        return sprites.render(state, cell)
 
     def for_grid(self, grid: Grid) -> Self:
         """This domain at the size of `grid`, with as many cities."""

@@ -1,0 +1,42 @@
+"""Sliding tiles in PDDL (typed STRIPS), for classical planners."""
+
+from __future__ import annotations
+
+from hips.domains._pddl import NEXT_TO, cell_name, neighbours
+from hips.domains.base import Grid
+
+_ACTION = """  (:action move-{name}
+    :parameters (?tile - tile ?from ?to - cell)
+    :precondition (and (blank ?from) (at ?tile ?to) {next_to})
+    :effect (and (blank ?to) (at ?tile ?from) (not (blank ?from)) (not (at ?tile ?to))))
+"""
+
+
+def domain_text() -> str:
+    """The domain: `move-…` names the direction of the blank, from `?from` to `?to`."""
+    actions = "".join(_ACTION.format(name=name, next_to=test) for name, test in NEXT_TO.items())
+    return (
+        "(define (domain sliding-tiles)\n"
+        "  (:requirements :strips :typing)\n"
+        "  (:types tile cell)\n"
+        "  (:predicates (at ?tile - tile ?cell - cell) (blank ?cell - cell)\n"
+        "    (above ?upper ?lower - cell) (beside ?left ?right - cell))\n"
+        f"{actions})\n"
+    )
+
+
+def problem_text(state: Grid, name: str = "puzzle") -> str:
+    """The problem of bringing `state` into order."""
+    height, width = state.shape
+    cells = [cell_name(row, column) for row in range(height) for column in range(width)]
+    where = {int(symbol): cell for symbol, cell in zip(state.ravel(), cells, strict=True)}
+    tiles = range(1, len(cells))
+    return (
+        f"(define (problem {name})\n"
+        "  (:domain sliding-tiles)\n"
+        f"  (:objects {' '.join(f't{tile}' for tile in tiles)} - tile {' '.join(cells)} - cell)\n"
+        f"  (:init (blank {where[0]})\n"
+        f"    {' '.join(f'(at t{tile} {where[tile]})' for tile in tiles)}\n"
+        f"    {neighbours(height, width)})\n"
+        f"  (:goal (and {' '.join(f'(at t{tile} {cells[tile]})' for tile in tiles)})))\n"
+    )
