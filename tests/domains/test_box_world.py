@@ -162,7 +162,7 @@ def test_decode_keeps_walls_and_one_agent_whatever_the_scores(seed: int) -> None
 def boxes_of(state: Grid) -> tuple[np.ndarray, np.ndarray, int]:
     """Locks, contents and the loose key of a level."""
     treasure = state >= GEM
-    locks = np.argwhere(treasure[:, 1:] & treasure[:, :-1]) + (0, 1)
+    locks = np.argwhere(treasure[:, 1:] & treasure[:, :-1]) + np.array([0, 1])
     used = {(r, c - i) for r, c in locks.tolist() for i in (0, 1)}
     (loose,) = (tuple(cell) for cell in np.argwhere(treasure).tolist() if tuple(cell) not in used)
     contents = [int(state[r, c - 1]) for r, c in locks]
@@ -204,8 +204,16 @@ def test_levels_do_not_depend_on_how_many_are_drawn() -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"size": 3}, {"size": 31}, {"goal_length": 0}, {"distractors": -1}, {"colours": 27}]
-    + [{"colours": 5}, {"distractor_length": 0}, {"goal_length": 40, "distractors": 40}],
+    [
+        {"size": 3},
+        {"size": 31},
+        {"goal_length": 0},
+        {"distractors": -1},
+        {"distractor_length": 0},
+        {"colours": 5},
+        {"colours": 27},
+        {"goal_length": 40, "distractors": 40},
+    ],
 )
 def test_impossible_parameters_are_refused(parameters: dict[str, int]) -> None:
     with pytest.raises(ConfigError):

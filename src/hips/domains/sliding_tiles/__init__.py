@@ -55,6 +55,7 @@ class SlidingTiles(Domain):
     width: int = 5
 
     formats: ClassVar[tuple[str, ...]] = ("text", "pddl")
+    environment_id: ClassVar[str | None] = "SlidingTiles"
 
     def __post_init__(self) -> None:
         """Refuses other sizes."""

@@ -48,6 +48,7 @@ class TravellingSalesman(Domain):
     cities: int = 25
 
     formats: ClassVar[tuple[str, ...]] = ("text", "tsplib", "pddl")
+    environment_id: ClassVar[str | None] = "TSP"
 
     def __post_init__(self) -> None:
         """Refuses maps that are too small, too large or too full."""
