@@ -1,0 +1,40 @@
+"""Errors tell where and what."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from hips import errors
+from hips.errors import HipsError, LevelError, MissingExtraError
+
+
+def test_every_error_is_a_hips_error() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    assert len(kinds) > 5
+    assert all(issubclass(kind, HipsError) for kind in kinds)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (LevelError("bad"), "bad"),
+        (LevelError("bad", line=3), "line 3: bad"),
+        (LevelError("bad", line=3, column=1), "line 3, column 1: bad"),
+        (LevelError("bad", 3, 1).located("a.txt"), "a.txt, line 3, column 1: bad"),
+        (LevelError("bad").located("a.txt"), "a.txt: bad"),
+    ],
+)
+def test_level_errors_point_at_the_place(error: LevelError, text: str) -> None:
+    assert str(error) == text
+
+
+def test_missing_extras_say_how_to_get_them() -> None:
+    message = "Training needs an optional part: pip install 'hips-epsilon[train]'"
+    assert str(MissingExtraError("Training", "train")) == message
+
+
+def test_level_errors_cross_process_borders() -> None:
+    error = pickle.loads(pickle.dumps(LevelError("bad", 3, 1, "a.txt")))
+    assert (error.reason, str(error).endswith("bad")) == ("bad", True)
