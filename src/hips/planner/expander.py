@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hips.domains.base import Bools, Domain, Grids
 from hips.errors import ConfigError, ContractError
 from hips.planner import rollouts
-from hips.planner.kernels import first_occurrences, rows_differ
+from hips.planner.kernels import as_rows, first_occurrences, rows_differ
 from hips.planner.protocols import (
     ActionPolicy,
     Children,
@@ -186,8 +186,7 @@ class Hybrid:
     def _valid(self, candidates: Grids, wanted: Bools, states: Grids, parents: Ints) -> Ints:
         """Indices of wanted grids that differ from the parent; a model's must also be legal."""
         rows = np.flatnonzero(wanted)
-        flat, origins = candidates[rows].reshape(len(rows), -1), states[parents[rows]]
-        rows = rows[rows_differ(flat, origins.reshape(len(rows), -1))]
+        rows = rows[rows_differ(as_rows(candidates[rows]), as_rows(states[parents[rows]]))]
         if self.mode is DynamicsMode.TRUE or not len(rows):
             return rows
         return rows[self.domain.is_legal(candidates[rows], states[parents[rows]])]
@@ -206,9 +205,7 @@ class Hybrid:
         reached = step(repeated, actions)
         (costs.model_calls if in_model else costs.environment_steps)[:] += num_actions
         costs.network_calls += self.low_level.calls
-        applicable = rows_differ(
-            reached.reshape(len(reached), -1), repeated.reshape(len(reached), -1)
-        )
+        applicable = rows_differ(as_rows(reached), as_rows(repeated))
         if in_model:
             applicable &= self.domain.is_legal(reached, repeated)
         log_probabilities = checked_log_probabilities(
@@ -292,8 +289,8 @@ def _merge_equal(
         return rows, np.zeros(0)
     # Sorted by length, the first occurrence of a state is its shortest way.
     by_length = rows[np.argsort(lengths[rows], kind="stable")]
-    flat = states[by_length].reshape(len(rows), -1)
-    representative = by_length[first_occurrences(parents[by_length], flat)]
+    first = first_occurrences(parents[by_length], as_rows(states[by_length]))
+    representative = by_length[first]
     merged = np.full(len(log_probabilities), -np.inf)
     np.logaddexp.at(merged, representative, log_probabilities[by_length])
     kept = np.unique(representative)

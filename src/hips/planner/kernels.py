@@ -7,6 +7,7 @@ and a better key for an open node is a cut and a merge, never a stale entry.
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,6 +49,11 @@ NODE = np.dtype(
 )
 """One node: 80 bytes. `kind` is a subgoal's code, or `~action`; `chain` links a hash bucket (or the
 free nodes), `child`, `sibling` and `previous` the heap."""
+
+
+def as_rows(states: npt.NDArray[np.uint8]) -> Bytes:
+    """Grids `[M, H, W]` as rows of bytes `[M, H * W]`, also for M = 0."""
+    return np.ascontiguousarray(states).reshape(len(states), math.prod(states.shape[1:]))
 
 
 @njit(cache=True, nogil=True)

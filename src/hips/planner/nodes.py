@@ -86,7 +86,6 @@ class NodeTable:
     def intern(self, slots: Ints, trusted: Bools, states: Grids) -> tuple[Ints, Bools]:
         """Nodes of `states` (made if new) and which of them are new, both `[M]`."""
         self._reserve_nodes(len(states))
-        rows = np.ascontiguousarray(states).reshape(len(states), self._states.shape[1])
         return kernels.intern(
             self.nodes,
             self._states,
@@ -95,7 +94,7 @@ class NodeTable:
             self.num_nodes,
             slots,
             trusted,
-            rows,
+            kernels.as_rows(states),
         )
 
     def relax(

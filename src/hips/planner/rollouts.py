@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hips.domains.base import Actions, Bools, Grids
 from hips.errors import ContractError
-from hips.planner.kernels import hash_rows, rows_differ
+from hips.planner.kernels import as_rows, hash_rows, rows_differ
 from hips.planner.protocols import NO_ACTION, Floats, Ints, ReachPolicy
 
 StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
@@ -53,12 +53,12 @@ class _Walkers:
         self.lengths = np.zeros(count, dtype=np.int64)
         self.simulated = np.zeros(count, dtype=np.int64)
         self.visited = np.zeros((count, horizon + 1), dtype=np.int64)
-        self.visited[:, 0] = hash_rows(starts.reshape(count, -1))
+        self.visited[:, 0] = hash_rows(as_rows(starts))
 
     def step(self, step: StepFunction, rows: Ints, actions: Ints) -> Bools:
         """Moves `rows`; returns which came to a state they had not been in. Others stay put."""
         reached = step(self.states[rows], actions)
-        codes = hash_rows(reached.reshape(len(rows), -1))
+        codes = hash_rows(as_rows(reached))
         self.simulated[rows] += 1
         # Places not visited yet hold 0, which no hash is but by a chance of 2^-62.
         new: Bools = ~(self.visited[rows] == codes[:, None]).any(axis=1)
@@ -89,7 +89,7 @@ def follow(
     The policy foresees a chunk of actions; they are executed as long as each has at least the
     probability `confidence` (the first always), then the policy is asked again.
     """
-    count, cells = len(starts), int(np.prod(starts.shape[1:]))
+    count = len(starts)
     walkers = _Walkers(starts, horizon)
     success = np.zeros(count, dtype=np.bool_)
     policy_calls = np.zeros(count, dtype=np.int64)
@@ -106,7 +106,7 @@ def follow(
             rows = active[moving]
             new = walkers.step(step, rows, chunk[moving, c])
             states = walkers.states[rows]
-            missed = rows_differ(states.reshape(-1, cells), targets[rows].reshape(-1, cells))
+            missed = rows_differ(as_rows(states), as_rows(targets[rows]))
             done = new & (~missed | is_goal(states))
             success[rows[done]] = True
             alive[moving] = new & ~done & (walkers.lengths[rows] < horizon)
