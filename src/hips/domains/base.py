@@ -171,11 +171,11 @@ class Domain(ABC):
 
     def is_legal(self, states: Grids, origins: Grids) -> Bools:
         """Which grids could belong to the same problem as their `origins`, `[B]`."""
-        return (states < self.spec.num_symbols).all(axis=(1, 2))
+        return np.asarray((states < self.spec.num_symbols).all(axis=(1, 2)))
 
     def decode(self, scores: Scores, origins: Grids) -> Grids:
         """The best grids for cell scores `[B, H, W, symbols]`; `is_legal` judges them later."""
-        return scores.argmax(axis=-1).astype(np.uint8)
+        return np.asarray(scores.argmax(axis=-1), dtype=np.uint8)
 
     def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
         """Actions from `state` to a goal; `quality` 1 is near-optimal, 0 wanders.
