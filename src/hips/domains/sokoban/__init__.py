@@ -38,6 +38,7 @@ class Sokoban(Domain):
 
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"ood": {"boxes": 6}}
     formats: ClassVar[tuple[str, ...]] = ("xsb", "boxoban", "pddl")
+    environment_id: ClassVar[str | None] = "Sokoban"
 
     def __post_init__(self) -> None:
         for name, value in (("height", self.height), ("width", self.width)):
