@@ -71,6 +71,7 @@ class Sokoban(Domain):
             code_dimension=128,
             segment_penalty=0.1,
             commitment=0.1,
+            positions=False,
             max_distance=128,
             demonstrations=60_000,
             paper_demonstrations=10_340,

@@ -11,7 +11,9 @@ from hips.domains.sokoban.wander import advance, wander
 from hips.errors import ExpertError
 
 # (weight of h in f = 2 g + weight · h, exact player, nodes): short plans first, then plans at all.
-ATTEMPTS = ((3, True, 1 << 16), (6, True, 1 << 17), (6, False, 1 << 19), (20, False, 1 << 21))
+ATTEMPTS = ((3, True, 1 << 16), (6, True, 1 << 16), (12, True, 1 << 17), (6, False, 1 << 18))
+MANY_BOXES = 7
+"""From so many boxes on, the first attempt is hopeless and left out."""
 REPLANNING = ((6, True, 1 << 14),)
 """The effort spent after an excursion; an excursion that costs more is not made."""
 
@@ -39,7 +41,7 @@ def plan(state: Grid, rng: np.random.Generator, quality: float) -> Actions:
     board, boxes, player = read_board(state)
     if player < 0 or len(boxes) != len(board.goals):
         raise ExpertError("the grid is no Sokoban state: it needs a player and a goal per box")
-    best = _solve(board, boxes, player, ATTEMPTS)
+    best = _solve(board, boxes, player, ATTEMPTS[len(boxes) >= MANY_BOXES :])
     if quality >= 1.0 or not len(best):
         return best
     budget = round((1.0 - quality) * WANDERING * len(best) * rng.uniform(0.5, 1.5))

@@ -73,7 +73,11 @@ def search(
     bound = pushes_needed(board, boxes, scratch.assignment)
     if player < 0 or bound >= FAR or is_frozen(board, boxes, scratch.frozen):
         return UNSOLVABLE, pushes
-    _enter(nodes, 0, boxes, player if exact else _region_name(board, boxes, player, scratch))
+    if not exact:
+        _set_boxes(scratch.occupied, boxes, True)
+        player = _region_name(board, player, scratch)
+        _set_boxes(scratch.occupied, boxes, False)
+    _enter(nodes, 0, boxes, player)
     nodes.costs[0], nodes.bounds[0], nodes.parents[0] = 0, bound, -1
     num_nodes, num_entries = 1, _push(queue, 0, 0, 0, weight * bound)
     lowest = 0
@@ -168,11 +172,9 @@ def _set_boxes(occupied: Flags, boxes: Cells, value: bool) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _region_name(board: Board, boxes: Cells, player: int, scratch: Scratch) -> int:
+def _region_name(board: Board, player: int, scratch: Scratch) -> int:
     """The first cell, in reading order, that the player can walk to."""
-    _set_boxes(scratch.occupied, boxes, True)
     walk_distances(board, scratch.occupied, player, scratch.region, scratch.line)
-    _set_boxes(scratch.occupied, boxes, False)
     for cell in range(scratch.region.size):
         if scratch.region[cell] >= 0:
             return cell
@@ -235,17 +237,18 @@ def _expand(
     boxes = nodes.boxes[node].astype(np.int64)
     _set_boxes(scratch.occupied, boxes, True)
     walk_distances(board, scratch.occupied, nodes.players[node], scratch.reached, scratch.line)
-    _set_boxes(scratch.occupied, boxes, False)
     for index in range(len(boxes)):
         for direction in range(4):
             box, offset = boxes[index], board.offsets[direction]
             to = box + offset
-            if scratch.reached[box - offset] < 0 or board.walls[to] or board.dead[to]:
-                continue
-            if (boxes == to).any():
+            if scratch.reached[box - offset] < 0 or scratch.occupied[to] or board.dead[to]:
                 continue
             _moved(boxes, index, to, scratch.boxes)
-            player = box if exact else _region_name(board, scratch.boxes, box, scratch)
+            player = box
+            if not exact:
+                scratch.occupied[box], scratch.occupied[to] = False, True
+                player = _region_name(board, box, scratch)
+                scratch.occupied[box], scratch.occupied[to] = True, False
             cost = nodes.costs[node] + 1 + (scratch.reached[box - offset] if exact else 0)
             slot = _find(nodes, scratch.boxes, player)
             child = nodes.slots[slot]
@@ -268,6 +271,7 @@ def _expand(
             f = 2 * cost + weight * nodes.bounds[child]
             num_entries = _push(queue, num_entries, child, cost, f)
             lowest = min(lowest, f)
+    _set_boxes(scratch.occupied, boxes, False)
     return num_nodes, num_entries, lowest
 
 
