@@ -204,13 +204,13 @@ class Hybrid:
         repeated = np.repeat(states, num_actions, axis=0)
         reached = step(repeated, actions)
         (costs.model_calls if in_model else costs.environment_steps)[:] += num_actions
-        costs.network_calls += self.low_level.calls
         applicable = rows_differ(as_rows(reached), as_rows(repeated))
         if in_model:
             applicable &= self.domain.is_legal(reached, repeated)
         log_probabilities = checked_log_probabilities(
             self.low_level.log_probabilities(states), (count, num_actions), "an action policy"
         )
+        costs.network_calls += self.low_level.calls
         rows = np.flatnonzero(applicable)
         parents = rows // num_actions
         return _Edges(

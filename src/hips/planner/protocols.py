@@ -128,7 +128,10 @@ class SubgoalGenerator(Protocol):
 class ReachPolicy(Protocol):
     """π(a | s, s_g): acts towards a subgoal."""
 
-    calls: int
+    @property
+    def calls(self) -> int:
+        """Network evaluations per row."""
+        ...
 
     def act(self, states: Grids, subgoals: Grids) -> Floats:
         """Log-probabilities `[B, C, A]` of the next C ≥ 1 actions."""
@@ -138,7 +141,10 @@ class ReachPolicy(Protocol):
 class ActionPolicy(Protocol):
     """π_BC(a | s)."""
 
-    calls: int
+    @property
+    def calls(self) -> int:
+        """Network evaluations per row of the last batch."""
+        ...
 
     def log_probabilities(self, states: Grids) -> Floats:
         """Log-probabilities `[B, A]`; actions that change nothing are left out later."""
@@ -148,7 +154,10 @@ class ActionPolicy(Protocol):
 class Heuristic(Protocol):
     """h(s), the estimated number of low-level steps to a goal."""
 
-    calls: int
+    @property
+    def calls(self) -> int:
+        """Network evaluations per row."""
+        ...
 
     def distances(self, states: Grids) -> Floats:
         """Estimates `[B]`."""

@@ -1,0 +1,98 @@
+"""What a search is made of, apart from the search itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hips.domains.base import Domain
+from hips.errors import ConfigError, ModelError
+from hips.planner.evaluations import Evaluation, KeyFunction
+from hips.planner.expander import Hybrid
+from hips.planner.policies import UniformPolicy
+from hips.planner.protocols import (
+    ActionPolicy,
+    Dynamics,
+    DynamicsMode,
+    Heuristic,
+    ReachPolicy,
+    SubgoalGenerator,
+)
+
+SEARCHES = ("hips-eps", "hips", "low-level")
+"""Which children a node has: subgoals and actions, only subgoals, only actions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Policies, generator, heuristic and model; None where there is none.
+
+    Attributes:
+        generator: proposes subgoals.
+        reach: acts towards proposed states; not needed if the generator gives actions.
+        low_level: π_BC; None means uniform.
+        heuristic: h; None means 0.
+        model: learned dynamics.
+        horizon: most low-level steps to a subgoal; None takes the domain's preset.
+    """
+
+    generator: SubgoalGenerator | None = None
+    reach: ReachPolicy | None = None
+    low_level: ActionPolicy | None = None
+    heuristic: Heuristic | None = None
+    model: Dynamics | None = None
+    horizon: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How to search; None takes what suits the domain and the components.
+
+    Attributes:
+        search: one of `SEARCHES`; by default `hips-eps` if there is a generator.
+        evaluation: in which order nodes are expanded.
+        epsilon: ε of eq:pi, 0 for the limit ε → 0.
+        dynamics: who simulates what.
+        confidence: least probability of a foreseen action that is executed without asking again.
+        close_on_generation: never update a generated state.
+    """
+
+    search: str | None = None
+    evaluation: str | Evaluation | KeyFunction | None = None
+    epsilon: float | None = None
+    dynamics: DynamicsMode = DynamicsMode.TRUE
+    confidence: float = 0.9
+    close_on_generation: bool = False
+
+    def __post_init__(self) -> None:
+        if self.search is not None and self.search not in SEARCHES:
+            raise ConfigError(f"Unknown search '{self.search}'. Available: {', '.join(SEARCHES)}.")
+
+    def make_expander(self, domain: Domain, components: Components) -> Hybrid:
+        """The expander that these settings and components make for `domain`."""
+        search = self.search or ("low-level" if components.generator is None else "hips-eps")
+        if search != "low-level" and components.generator is None:
+            raise ModelError(
+                f"Search '{search}' needs subgoals, and there is no trained model for "
+                f"'{domain.name}'. Train one with `hips train`, or search with low-level actions."
+            )
+        uniform = UniformPolicy(domain.spec.num_actions)
+        return Hybrid(
+            domain,
+            None if search == "low-level" else components.generator,
+            None if search == "hips" else components.low_level or uniform,
+            domain.preset.epsilon if self.epsilon is None else self.epsilon,
+            components.reach,
+            components.heuristic,
+            self.dynamics,
+            components.model,
+            components.horizon,
+            self.confidence,
+        )
+
+    def choose_evaluation(self, domain: Domain, expander: Hybrid) -> str | Evaluation | KeyFunction:
+        """The evaluation asked for, or the one that suits: PHS* or LevinTS for low-level search."""
+        if self.evaluation is not None:
+            return self.evaluation
+        if expander.heuristic is None:
+            return "levin_ts"
+        return "phs_star" if expander.generator is None else domain.preset.evaluation

@@ -1,0 +1,136 @@
+"""A trained model as the components of a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hips.domains.base import Actions, Domain, Grids
+from hips.models.bundle import Bundle
+from hips.models.runtime import Runtime
+from hips.planner.components import Components
+from hips.planner.protocols import Floats, Proposals
+
+DECODED_AT_ONCE = 1024
+
+
+class _SharedPrior:
+    """The prior network, run once for the two policies that read it: π_SG and π_BC."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._states: Grids | None = None
+        self._outputs: tuple[Floats, Floats] | None = None
+        self.calls = 1
+        """Network evaluations that each row of the last batch cost: none if it was remembered."""
+
+    def __call__(self, states: Grids) -> tuple[Floats, Floats]:
+        """Log π_SG `[B, K]` and log π_BC `[B, A]`; the last batch is remembered."""
+        self.calls = int(self._outputs is None or self._states is not states)
+        if self._outputs is None or self.calls:
+            codes, actions = self._runtime.prior(states)
+            self._states = states
+            self._outputs = codes.astype(np.float64), actions.astype(np.float64)
+        return self._outputs
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedGenerator:
+    """Decodes the codes of the VQ-VAE into subgoals: s_g = g(e_k, s), π_SG = p(e_k | s).
+
+    Attributes:
+        max_codes: only the likeliest codes are decoded; None decodes all.
+    """
+
+    domain: Domain
+    runtime: Runtime
+    prior: _SharedPrior
+    max_codes: int | None = None
+
+    def propose(self, states: Grids) -> Proposals:
+        """One target per state and code, as decoded; the expander sorts out illegal ones."""
+        log_probabilities = self.prior(states)[0]
+        kept = min(self.max_codes or log_probabilities.shape[1], log_probabilities.shape[1])
+        codes = np.argsort(-log_probabilities, axis=1, kind="stable")[:, :kept]
+        parents = np.repeat(np.arange(len(states)), kept)
+        chosen = np.take_along_axis(log_probabilities, codes, axis=1).reshape(-1)
+        targets = self._decode(states, parents, codes.reshape(-1))
+        calls = kept + self.prior.calls
+        return Proposals(parents, codes.reshape(-1), chosen, targets, calls=calls)
+
+    def _decode(self, states: Grids, parents: Actions, codes: Actions) -> Grids:
+        pieces = [
+            self.domain.decode(
+                self.runtime.decode(states, parents[start:end], codes[start:end]),
+                states[parents[start:end]],
+            )
+            for start in range(0, len(codes), DECODED_AT_ONCE)
+            for end in (start + DECODED_AT_ONCE,)
+        ]
+        return np.concatenate(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedActions:
+    """π_BC."""
+
+    prior: _SharedPrior
+
+    @property
+    def calls(self) -> int:
+        """Network evaluations per row of the last batch; the generator may have paid already."""
+        return self.prior.calls
+
+    def log_probabilities(self, states: Grids) -> Floats:
+        """`[B, A]`."""
+        return self.prior(states)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedReach:
+    """π(a | s, s_g)."""
+
+    runtime: Runtime
+    calls: int = 1
+
+    def act(self, states: Grids, subgoals: Grids) -> Floats:
+        """`[B, C, A]`."""
+        return self.runtime.policy(states, subgoals).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedHeuristic:
+    """h(s)."""
+
+    runtime: Runtime
+    calls: int = 1
+
+    def distances(self, states: Grids) -> Floats:
+        """`[B]`."""
+        return self.runtime.heuristic(states).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedDynamics:
+    """f_dyn(s, a)."""
+
+    runtime: Runtime
+
+    def step(self, states: Grids, actions: Actions) -> Grids:
+        """`[B, H, W]`."""
+        return self.runtime.dynamics(states, actions)
+
+
+def components(bundle: Bundle, max_codes: int | None = None) -> Components:
+    """All components of a trained model."""
+    runtime = bundle.runtime
+    prior = _SharedPrior(runtime)
+    return Components(
+        LearnedGenerator(bundle.domain, runtime, prior, max_codes),
+        LearnedReach(runtime),
+        LearnedActions(prior),
+        LearnedHeuristic(runtime),
+        LearnedDynamics(runtime),
+        bundle.horizon,
+    )
