@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,8 @@ from hips.planner.protocols import (
     SubgoalGenerator,
     checked_log_probabilities,
 )
+
+T = TypeVar("T", bound=np.generic)
 
 TO_ZERO = 0.0
 """The value of ε that stands for the limit ε → 0."""
@@ -200,7 +203,7 @@ class Hybrid:
         count, num_actions = len(states), self.domain.spec.num_actions
         in_model = self.mode is DynamicsMode.LEARNED
         step = self.model.step if in_model and self.model is not None else self.domain.step
-        actions = np.tile(np.arange(num_actions), count)
+        actions = np.arange(count * num_actions) % num_actions
         repeated = np.repeat(states, num_actions, axis=0)
         reached = step(repeated, actions)
         (costs.model_calls if in_model else costs.environment_steps)[:] += num_actions
@@ -226,28 +229,18 @@ class Hybrid:
 
     def _mix(self, count: int, subgoals: _Edges, actions: _Edges, costs: _Costs) -> Children:
         """eq:pi. A node without subgoals gives all the mass to its actions, and vice versa."""
-        both = np.zeros(count, dtype=np.bool_)
-        both[subgoals.parents] = True
-        with_actions = np.zeros(count, dtype=np.bool_)
-        with_actions[actions.parents] = True
-        both &= with_actions
-        log_subgoals, log_actions = subgoals.log_probabilities, actions.log_probabilities
-        if 0.0 < self.epsilon < 1.0:
-            log_subgoals = log_subgoals + np.where(
-                both[subgoals.parents], math.log1p(-self.epsilon), 0.0
-            )
-            log_actions = log_actions + np.where(both[actions.parents], math.log(self.epsilon), 0.0)
         num_subgoals, num_actions = len(subgoals.parents), len(actions.parents)
         tiers = np.zeros(num_subgoals + num_actions, dtype=np.uint8)
         tiers[num_subgoals:] = self.epsilon == TO_ZERO
         exact = np.full(len(tiers), self.mode is not DynamicsMode.LEARNED)
         exact[:num_subgoals] = self.mode is DynamicsMode.TRUE
+        shares = self._shares(count, subgoals.parents, actions.parents)
         return Children(
-            np.concatenate([subgoals.parents, actions.parents]),
-            np.concatenate([subgoals.states, actions.states]),
-            np.concatenate([log_subgoals, log_actions]),
-            np.concatenate([subgoals.lengths, actions.lengths]),
-            np.concatenate([subgoals.kinds, actions.kinds]),
+            _joined(subgoals.parents, actions.parents),
+            _joined(subgoals.states, actions.states),
+            _joined(subgoals.log_probabilities, actions.log_probabilities) + shares,
+            _joined(subgoals.lengths, actions.lengths),
+            _joined(subgoals.kinds, actions.kinds),
             tiers,
             exact,
             subgoals.actions,
@@ -255,6 +248,27 @@ class Hybrid:
             costs.model_calls,
             costs.network_calls,
         )
+
+    def _shares(self, count: int, subgoals: Ints, actions: Ints) -> Floats | float:
+        """Log of the share 1 - ε or ε of each child's sort, given the parents of both sorts."""
+        if self.epsilon in (TO_ZERO, 1.0) or not len(subgoals) or not len(actions):
+            return 0.0
+        with_subgoals, with_actions = np.zeros((2, count), dtype=np.bool_)
+        with_subgoals[subgoals] = True
+        with_actions[actions] = True
+        return np.concatenate(
+            [
+                np.where(with_actions[subgoals], math.log1p(-self.epsilon), 0.0),
+                np.where(with_subgoals[actions], math.log(self.epsilon), 0.0),
+            ]
+        )
+
+
+def _joined(subgoals: npt.NDArray[T], actions: npt.NDArray[T]) -> npt.NDArray[T]:
+    """Both one after the other, copying nothing if there is only one sort."""
+    if not len(subgoals):
+        return actions
+    return np.concatenate([subgoals, actions]) if len(actions) else subgoals
 
 
 def _no_edges(states: Grids) -> _Edges:

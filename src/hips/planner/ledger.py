@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hips.domains.base import Bools
 from hips.planner.protocols import Floats, Ints
 from hips.planner.result import Statistics
 
 COUNTS = (
-    "expansions",
     "subgoal_expansions",
     "action_expansions",
     "generated",
@@ -25,18 +25,30 @@ PHASES = ("expand", "estimate", "bookkeeping", "validate")
 
 
 class Ledger:
-    """What the search in each slot has used so far."""
+    """What the search in each slot has used so far.
+
+    Every search under way takes part in every round, so expansions and times need no book per
+    slot: they are the difference of two running totals, at the search's beginning and now.
+    """
 
     def __init__(self, num_slots: int) -> None:
+        self._rounds = 0
+        self._began_round = np.zeros(num_slots, dtype=np.int64)
         self._counts = np.zeros((num_slots, len(COUNTS)), dtype=np.int64)
-        self._phases = np.zeros((num_slots, len(PHASES)))
+        self._phases = [0.0] * len(PHASES)
+        self._phases_before = np.zeros((num_slots, len(PHASES)))
         self._began = np.zeros(num_slots)
 
     def begin(self, slot: int) -> None:
-        """Starts the clock of a new search."""
+        """Starts the books of a new search."""
         self._counts[slot] = 0
-        self._phases[slot] = 0.0
+        self._phases_before[slot] = self._phases
+        self._began_round[slot] = self._rounds
         self._began[slot] = time.perf_counter()
+
+    def expansions(self) -> Ints:
+        """Nodes expanded since each slot's search began, `[slots]`."""
+        return self._rounds - self._began_round
 
     def elapsed(self) -> Floats:
         """Seconds since each slot's search began, `[slots]`."""
@@ -46,19 +58,24 @@ class Ledger:
         """One of `COUNTS` for every slot, `[slots]`, to read or to add to."""
         return self._counts[:, COUNTS.index(name)]
 
-    def add_expansion(self, slots: Ints, amounts: Sequence[Ints]) -> None:
-        """Adds one expansion per slot: amounts `[B]` for the first of `COUNTS`, in order."""
-        self._counts[slots, : len(amounts)] += np.stack(amounts, axis=1)
+    def add_expansions(self, slots: Ints, amounts: Sequence[Ints | Bools]) -> None:
+        """One expansion of every search: amounts `[B]` for the first of `COUNTS`, in order."""
+        self._rounds += 1
+        for place, amount in enumerate(amounts):
+            self._counts[slots, place] += amount
 
-    def spend(self, slots: Ints, seconds: Sequence[float]) -> None:
+    def spend(self, num_searches: int, seconds: Sequence[float]) -> None:
         """Divides the seconds of a round, by phase, among the searches that took part in it."""
-        self._phases[slots] += np.array(seconds) / len(slots)
+        for phase, spent in enumerate(seconds):
+            self._phases[phase] += spent / num_searches
 
     def statistics(self, slot: int, peak_bytes: int) -> Statistics:
         """The record of one search."""
+        phases = (np.array(self._phases) - self._phases_before[slot]).tolist()
         return Statistics(
+            expansions=int(self.expansions()[slot]),
             **dict(zip(COUNTS, self._counts[slot].tolist(), strict=True)),
             seconds=float(self.elapsed()[slot]),
-            phases=dict(zip(PHASES, self._phases[slot].tolist(), strict=True)),
+            phases=dict(zip(PHASES, phases, strict=True)),
             peak_bytes=peak_bytes,
         )

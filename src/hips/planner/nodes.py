@@ -32,6 +32,9 @@ class NodeTable:
                 f"a domain may have {MAX_ACTIONS} actions; this one has {num_actions}"
             )
         self.shape = shape
+        row = NODE.itemsize + shape[0] * shape[1]
+        self.node_bytes = row + row // GROWTH + 8
+        """Bytes that one more node takes: its state, its share of the hash and of spare room."""
         self.nodes = np.zeros(1024, dtype=NODE)
         self._states = np.zeros((1024, shape[0] * shape[1]), dtype=np.uint8)
         self._heads = np.zeros(1024, dtype=np.int32)
@@ -50,10 +53,9 @@ class NodeTable:
         return sum(array.nbytes for array in arrays)
 
     @property
-    def node_bytes(self) -> int:
-        """Bytes that one more node takes, its state and its share of the hash and of spare room."""
-        row = NODE.itemsize + self._states.shape[1]
-        return row + row // GROWTH + 2 * self._heads.itemsize
+    def used_bytes(self) -> int:
+        """Bytes used by all searches under way."""
+        return int(self.num_nodes.sum()) * self.node_bytes + int(self._action_bytes.sum())
 
     def slot_bytes(self) -> Ints:
         """Bytes used by each slot's search, `[slots]`."""

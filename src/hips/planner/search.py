@@ -155,6 +155,8 @@ class _Lockstep:
 
     def _admit_waiting(self) -> None:
         """Gives free slots to waiting problems; those that need no search end at once."""
+        if self.next_problem == len(self.problems):
+            return
         for slot in np.flatnonzero(self.problem_of < 0):
             while self.problem_of[slot] < 0 and self.next_problem < len(self.problems):
                 index, self.next_problem = self.next_problem, self.next_problem + 1
@@ -174,19 +176,15 @@ class _Lockstep:
     def _end_over_budget(self, slots: Ints) -> None:
         """Ends searches whose frontier is exhausted or whose budget is spent."""
         self._end_all(slots, self._is_exhausted(slots), None)
-        for spent, outcome in self._spent():
-            self._end_all(slots, spent[slots], outcome)
-        while (used := self.table.slot_bytes()).sum() > self.total_bytes:
-            self._end(int(used.argmax()), Outcome.OUT_OF_MEMORY)
-
-    def _spent(self) -> list[tuple[Bools, Outcome]]:
-        """Which slots have reached which limit, `[slots]` each."""
-        limits = (
-            (self.ledger.count("expansions"), self.budget.expansions, Outcome.OUT_OF_EXPANSIONS),
-            (self.ledger.elapsed(), self.budget.seconds, Outcome.OUT_OF_TIME),
-            (self.table.slot_bytes(), self.budget.bytes, Outcome.OUT_OF_MEMORY),
-        )
-        return [(used >= limit, outcome) for used, limit, outcome in limits if limit is not None]
+        for used, limit, outcome in (
+            (self.ledger.expansions, self.budget.expansions, Outcome.OUT_OF_EXPANSIONS),
+            (self.ledger.elapsed, self.budget.seconds, Outcome.OUT_OF_TIME),
+            (self.table.slot_bytes, self.budget.bytes, Outcome.OUT_OF_MEMORY),
+        ):
+            if limit is not None:
+                self._end_all(slots, used()[slots] >= limit, outcome)
+        while self.table.used_bytes > self.total_bytes:
+            self._end(int(self.table.slot_bytes().argmax()), Outcome.OUT_OF_MEMORY)
 
     def _is_exhausted(self, slots: Ints) -> Bools:
         """Which searches have nothing to expand, or nothing that could still matter.
@@ -200,6 +198,8 @@ class _Lockstep:
         return empty
 
     def _end_all(self, slots: Ints, ended: Bools, outcome: Outcome | None) -> None:
+        if not ended.any():
+            return
         for slot in slots[ended & (self.problem_of[slots] >= 0)]:
             exhausted = Outcome.UNSOLVABLE if self.expander.complete else None
             self._end(int(slot), outcome or exhausted or Outcome.UNSOLVED_INCOMPLETE)
@@ -253,16 +253,15 @@ class _Lockstep:
         clock.append(time.perf_counter())
         spans = [after - before for before, after in itertools.pairwise(clock)]
         bookkeeping = spans[0] + spans[2] + spans[4]
-        self.ledger.spend(slots, (spans[1], spans[3], bookkeeping, spans[5]))
+        self.ledger.spend(len(slots), (spans[1], spans[3], bookkeeping, spans[5]))
 
     def _count(self, slots: Ints, parents: Ints, children: Children) -> None:
         kinds = self.table.nodes["kind"][parents]
-        self.ledger.add_expansion(
+        self.ledger.add_expansions(
             slots,
             (
-                np.ones(len(slots), dtype=np.int64),
-                (kinds >= 0).astype(np.int64),
-                ((kinds < 0) & (kinds != ROOT)).astype(np.int64),
+                kinds >= 0,
+                (kinds < 0) & (kinds != ROOT),
                 np.bincount(children.parents, minlength=len(slots)),
                 children.network_calls,
                 children.model_calls,
