@@ -13,8 +13,8 @@ ACTIONS = ("up", "right", "down", "left")
 ROW_STEP = (-1, 0, 1, 0)
 COLUMN_STEP = (0, 1, 0, -1)
 
-# Scores at or below this, and those that are not numbers, count as this.
-LOWEST = np.float32(-1e30)
+# Scores beyond these count as these, so that gains are finite; what is no number counts as lowest.
+LOWEST, HIGHEST = np.float32(-1e30), np.float32(1e30)
 
 
 @njit(cache=True, nogil=True)
@@ -103,7 +103,7 @@ def is_legal(states: Grids, origins: Grids) -> Bools:
 
 @njit(cache=True, nogil=True)
 def _finite(score: np.float32) -> np.float32:
-    return score if score > LOWEST else LOWEST
+    return min(score, HIGHEST) if score > LOWEST else LOWEST
 
 
 @njit(cache=True, nogil=True)

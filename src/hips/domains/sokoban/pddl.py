@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from hips.domains._pddl import cell_name
 from hips.domains.base import Grid
 from hips.domains.sokoban.kernels import (
     ACTIONS,
@@ -18,8 +20,9 @@ from hips.domains.sokoban.kernels import (
     ROW_STEP,
     WALL,
 )
-from hips.errors import ConfigError
+from hips.errors import LevelError
 
+_STEP = re.compile(r"(?:[\d.]+\s*:\s*)?\(?\s*(?:move|push)\s[\w\s\-]*\b(\w+)\s*\)?")
 DOMAIN = """\
 (define (domain sokoban)
   (:requirements :strips :typing)
@@ -50,14 +53,14 @@ def problem(state: Grid) -> str:
     for r, c in open_cells:
         symbol = state[r, c]
         if symbol in (PLAYER, PLAYER_ON_GOAL):
-            facts.append(f"(player-at {_name(r, c)})")
+            facts.append(f"(player-at {cell_name(r, c)})")
         elif symbol in (BOX, BOX_ON_GOAL):
-            facts.append(f"(box-at {_name(r, c)})")
+            facts.append(f"(box-at {cell_name(r, c)})")
         else:
-            facts.append(f"(clear {_name(r, c)})")
+            facts.append(f"(clear {cell_name(r, c)})")
         if symbol in (GOAL, BOX_ON_GOAL, PLAYER_ON_GOAL):
-            goals.append(f"(box-at {_name(r, c)})")
-    cells = " ".join(_name(r, c) for r, c in open_cells)
+            goals.append(f"(box-at {cell_name(r, c)})")
+    cells = " ".join(cell_name(r, c) for r, c in open_cells)
     return (
         "(define (problem level)\n  (:domain sokoban)\n"
         f"  (:objects {cells} - cell\n    {' '.join(ACTIONS)} - direction)\n"
@@ -66,29 +69,28 @@ def problem(state: Grid) -> str:
     )
 
 
-def _name(row: int, column: int) -> str:
-    return f"c{row}-{column}"
-
-
 def _neighbours(state: Grid, open_cells: list[tuple[int, int]]) -> Iterator[str]:
     inside = set(open_cells)
     for r, c in open_cells:
         for name, row_step, column_step in zip(ACTIONS, ROW_STEP, COLUMN_STEP, strict=True):
             to = (r + row_step, c + column_step)
             if to in inside:
-                yield f"(beside {_name(r, c)} {_name(*to)} {name})"
+                yield f"(beside {cell_name(r, c)} {cell_name(*to)} {name})"
 
 
 def read_plan(lines: Sequence[str]) -> list[str]:
-    """Action names of a plan with one `(move …)` or `(push …)` a line; `;` starts a comment."""
+    """Action names of a plan with one `(move …)` or `(push …)` a line.
+
+    Blank lines and comments (`;`) are skipped; steps may be numbered and in any case.
+    """
     names = []
     for number, line in enumerate(lines, start=1):
-        words = line.split(";")[0].strip().strip("()").lower().split()
-        if not words:
+        step = line.split(";")[0].strip().lower()
+        if not step:
             continue
-        if words[0] not in ("move", "push") or words[-1] not in ACTIONS:
-            raise ConfigError(
-                f"Line {number} of the plan, {line.strip()!r}, is not a (move …) or (push …) step."
-            )
-        names.append(words[-1])
+        match = _STEP.fullmatch(step)
+        if match is None or match.group(1) not in ACTIONS:
+            reason = "not a step of this domain; steps are (move …) and (push …), direction last"
+            raise LevelError(reason, number, 1)
+        names.append(match.group(1))
     return names

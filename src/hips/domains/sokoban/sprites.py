@@ -54,8 +54,10 @@ def _sprite(symbol: str, cell: int) -> Image:
         _draw_bricks(canvas, size)
     else:
         canvas.rectangle((0, 0, size - 1, size - 1), outline=FLOOR_EDGE, width=OVERSAMPLING // 2)
-        if symbol in ("goal", "player_on_goal"):
+        if symbol == "goal":
             _draw_target(canvas, size)
+        if symbol == "player_on_goal":
+            _disc(canvas, size, 0.5, 0.5, 0.46, TARGET_RING)
         if symbol.startswith("box"):
             _draw_crate(canvas, size, STORED_CRATE if symbol == "box_on_goal" else CRATE)
         if symbol.startswith("player"):
