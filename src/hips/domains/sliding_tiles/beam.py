@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hips.domains.sliding_tiles.estimates import LIMIT, Tables, estimate, estimate_change
-from hips.domains.sliding_tiles.kernels import COLUMN_STEP, ROW_STEP, Cells, find_blank
+from hips.domains.sliding_tiles.kernels import Cells, find_blank
 
 Plan = npt.NDArray[np.int64]
 
@@ -34,9 +34,7 @@ class Candidates(NamedTuple):
 
 
 @numba.njit(cache=True, nogil=True)
-def beam_search(
-    start: Cells, height: int, width: int, beam: int, max_depth: int, tables: Tables
-) -> Plan:
+def beam_search(start: Cells, width: int, beam: int, max_depth: int, tables: Tables) -> Plan:
     """Actions from a flat grid to the goal, or `[-1]` if the beam ran dry or too deep.
 
     Layer by layer, the `beam` new states of the smallest estimate survive; equal ones in the order
@@ -53,7 +51,7 @@ def beam_search(
         return np.empty(0, dtype=np.int64)
     count = 1
     for depth in range(1, max_depth + 1):
-        found = _expand(old, count, moves[depth - 1], height, width, candidates, seen, tables)
+        found = _expand(old, count, moves[depth - 1], width, candidates, seen, tables)
         if found == 0:
             break
         if candidates.estimates[found - 1] == 0:
@@ -61,7 +59,7 @@ def beam_search(
             return _walk_back(
                 parents, moves, depth, candidates.parents[last], candidates.moves[last]
             )
-        _select(old, new, candidates, found, width, parents[depth], moves[depth])
+        _select(old, new, candidates, found, tables, parents[depth], moves[depth])
         count = min(found, beam)
         old, new = new, old
     return np.full(1, -1, dtype=np.int64)
@@ -131,7 +129,6 @@ def _expand(
     layer: Layer,
     count: int,
     last_moves: npt.NDArray[np.int8],
-    height: int,
     width: int,
     candidates: Candidates,
     seen: npt.NDArray[np.uint32],
@@ -142,14 +139,11 @@ def _expand(
     candidates.histogram[:] = 0
     for parent in range(count):
         blank = layer.blanks[parent]
-        row, column = blank // width, blank % width
         for action in range(4):
-            if last_moves[parent] >= 0 and action == (last_moves[parent] + 2) % 4:
+            target = tables.neighbour[blank, action]
+            # Opposite actions differ by 2; taking back the last move leads nowhere new.
+            if target < 0 or action ^ 2 == last_moves[parent]:
                 continue
-            target_row, target_column = row + ROW_STEP[action], column + COLUMN_STEP[action]
-            if not (0 <= target_row < height and 0 <= target_column < width):
-                continue
-            target = target_row * width + target_column
             tile = layer.states[parent, target]
             name = layer.names[parent] ^ tables.keys[tile, target] ^ tables.keys[tile, blank]
             name ^= tables.keys[0, blank] ^ tables.keys[0, target]
@@ -175,7 +169,7 @@ def _select(
     new: Layer,
     candidates: Candidates,
     found: int,
-    width: int,
+    tables: Tables,
     parents: npt.NDArray[np.int32],
     moves: npt.NDArray[np.int8],
 ) -> None:
@@ -193,7 +187,7 @@ def _select(
             continue
         parent, action = candidates.parents[candidate], candidates.moves[candidate]
         blank = old.blanks[parent]
-        target = blank + ROW_STEP[action] * width + COLUMN_STEP[action]
+        target = tables.neighbour[blank, action]
         for cell in range(new.states.shape[1]):
             new.states[slot, cell] = old.states[parent, cell]
         new.states[slot, blank] = old.states[parent, target]

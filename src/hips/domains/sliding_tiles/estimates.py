@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from hips.domains.sliding_tiles.kernels import Cells
+from hips.domains.sliding_tiles.kernels import COLUMN_STEP, ROW_STEP, Cells
 
 UNIT = 4
 """Estimates are whole numbers of quarters of a move."""
@@ -36,6 +36,9 @@ class Tables(NamedTuple):
         column_digit: `[N, N]` (tile, column), the same for columns.
         conflict: `[RADIX ** longest side]`, estimate of a line's conflicts by its digits.
         keys: `[N, N]` (symbol, cell), words whose exclusive-or names a state.
+        row: `[N]`, row of a cell, and of a tile's goal.
+        column: `[N]`, column of a cell, and of a tile's goal.
+        neighbour: `[N, 4]` (cell, action), the cell next to it, or -1 off the board.
     """
 
     distance: npt.NDArray[np.int64]
@@ -43,6 +46,9 @@ class Tables(NamedTuple):
     column_digit: npt.NDArray[np.int64]
     conflict: npt.NDArray[np.int64]
     keys: npt.NDArray[np.uint64]
+    row: npt.NDArray[np.int64]
+    column: npt.NDArray[np.int64]
+    neighbour: npt.NDArray[np.int64]
 
 
 @lru_cache(maxsize=32)
@@ -63,7 +69,10 @@ def tables(height: int, width: int) -> Tables:
         1, 2**64, size=(size, size), dtype=np.uint64
     )
     conflict = UNIT * CONFLICT_WEIGHT * _conflict_moves(max(height, width))
-    return Tables(distance, row_digit, column_digit, conflict, keys)
+    next_row, next_column = row[:, None] + ROW_STEP, column[:, None] + COLUMN_STEP
+    inside = (next_row >= 0) & (next_row < height) & (next_column >= 0) & (next_column < width)
+    neighbour = np.where(inside, next_row * width + next_column, -1)
+    return Tables(distance, row_digit, column_digit, conflict, keys, row, column, neighbour)
 
 
 @numba.njit(cache=True)
@@ -134,14 +143,15 @@ def estimate_change(cells: Cells, blank: int, target: int, width: int, tables: T
     """
     tile = cells[target]
     change = tables.distance[tile, blank] - tables.distance[tile, target]
-    vertical = abs(blank - target) == width
-    home = tile // width if vertical else tile % width
+    vertical = tables.column[blank] == tables.column[target]
     if vertical:
-        if home not in (blank // width, target // width):
+        home = tables.row[tile]
+        if home not in (tables.row[blank], tables.row[target]):
             return int(change)
         change -= row_conflict(cells, home, width, tables)
     else:
-        if home not in (blank % width, target % width):
+        home = tables.column[tile]
+        if home not in (tables.column[blank], tables.column[target]):
             return int(change)
         change -= column_conflict(cells, home, width, tables)
     cells[blank], cells[target] = tile, 0

@@ -21,7 +21,7 @@ DETOUR_STEPS = (5, 15)
 def solve(cells: Cells, height: int, width: int) -> Plan:
     """A near-optimal plan from a solvable flat grid; the same grid always gives the same plan."""
     max_depth = 12 * len(cells)
-    plan = beam_search(cells, height, width, BEAM, max_depth, tables(height, width))
+    plan = beam_search(cells, width, BEAM, max_depth, tables(height, width))
     if len(plan) and plan[0] < 0:
         return construct(cells, height, width)
     return plan
