@@ -111,11 +111,13 @@ def _is_board(line: str) -> bool:
 
 
 def _read_level(lines: list[tuple[int, str]]) -> Grid:
-    if len(lines) > MAX_TEXT_SIZE:
-        raise LevelError(
-            f"the level has {len(lines)} rows; at most {MAX_SIZE} are allowed", lines[0][0], 1
-        )
-    rows = [row for number, line in lines for row in _read_rows(number, line)]
+    rows: list[_Row] = []
+    for number, line in lines:
+        for row in _read_rows(number, line):
+            rows.append(row)
+            if len(rows) > MAX_TEXT_SIZE:
+                reason = f"the level has too many rows; at most {MAX_SIZE} are allowed"
+                raise LevelError(reason, lines[0][0], 1)
     width = max(len(row.symbols) for row in rows)
     grid = np.full((len(rows), width), FLOOR, dtype=np.uint8)
     for r, row in enumerate(rows):
@@ -146,6 +148,8 @@ def _read_rows(number: int, line: str) -> Iterator[_Row]:
         if glyph not in _SYMBOL and glyph != ROW_SEPARATOR:
             reason = f"unknown character {glyph!r}; allowed: {_ALLOWED}"
             raise LevelError(reason, number, column)
+        if count == 0:
+            raise LevelError("a run length must be at least 1", number, column)
         if len(row.symbols) + count > MAX_TEXT_SIZE:
             reason = f"the row is too long; at most {MAX_SIZE} columns are allowed"
             raise LevelError(reason, number, column)
@@ -188,8 +192,9 @@ def _check_counts(grid: Grid, rows: list[_Row]) -> None:
 
 def _error_at(cell: tuple[int, int] | Actions, rows: list[_Row], reason: str) -> LevelError:
     row = rows[int(cell[0])]
-    column = row.columns[int(cell[1])] if int(cell[1]) < len(row.columns) else row.columns[-1] + 1
-    return LevelError(reason, row.line, column)
+    # A cell beyond the end of a ragged row stands just after its last character.
+    columns = [*row.columns, max(row.columns, default=0) + 1]
+    return LevelError(reason, row.line, columns[min(int(cell[1]), len(row.columns))])
 
 
 def _flood(grid: Grid, starts: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
