@@ -14,6 +14,8 @@ Cells = npt.NDArray[np.uint8]
 
 FLOOR, CITY, VISITED, START = 0, 1, 2, 3
 AGENT = 4
+GROUND = 3
+"""Mask of what lies in a cell."""
 ROW_STEP = np.array([-1, 0, 1, 0], dtype=np.int64)
 COLUMN_STEP = np.array([0, 1, 0, -1], dtype=np.int64)
 
@@ -70,7 +72,7 @@ def is_legal(states: Cells, origins: Cells) -> npt.NDArray[np.bool_]:
         same_map = True
         for index in range(size):
             symbol = states[b, index]
-            now, before = symbol % AGENT, origins[b, index] % AGENT
+            now, before = symbol & GROUND, origins[b, index] & GROUND
             newly_visited = before == CITY and now == VISITED
             if symbol >= 2 * AGENT or not (now == before or newly_visited):
                 same_map = False
@@ -94,7 +96,7 @@ def decode(scores: npt.NDArray[np.float32], origins: Cells) -> Cells:
     for b in range(count):
         agent, best_gain = 0, -np.inf
         for index in range(size):
-            before = origins[b, index] % AGENT
+            before = origins[b, index] & GROUND
             alone = before
             if before == CITY and scores[b, index, VISITED] > scores[b, index, CITY]:
                 alone = VISITED
