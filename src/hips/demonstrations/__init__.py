@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hips.demonstrations.collect import Progress, collect
-from hips.demonstrations.dataset import Demonstrations, Split, Trajectories
+from hips.demonstrations.dataset import Demonstrations, Split, Trajectories, concatenate
 from hips.demonstrations.minari_io import export_minari, import_minari
 from hips.demonstrations.storage import load, save
 
@@ -13,6 +13,7 @@ __all__ = [
     "Split",
     "Trajectories",
     "collect",
+    "concatenate",
     "export_minari",
     "import_minari",
     "load",

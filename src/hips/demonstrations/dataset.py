@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hips.domains.base import Actions, Bools, Domain, Grid, Grids
-from hips.errors import ConfigError
+from hips.errors import ConfigError, DatasetError
 
 Split: TypeAlias = Literal["train", "validation", "all"]
 Offsets: TypeAlias = npt.NDArray[np.int64]
@@ -112,6 +113,27 @@ class Demonstrations:
     def trajectories(self, split: Split = "all") -> Trajectories:
         """All states of one split."""
         return self.split(split).replay()
+
+
+def concatenate(parts: Sequence[Demonstrations]) -> Demonstrations:
+    """Several datasets of one domain as one; the manifests of the parts are kept."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    for part in parts[1:]:
+        if (part.domain.name, part.domain.spec) != (first.domain.name, first.domain.spec):
+            raise DatasetError(
+                f"Demonstrations of '{part.domain.name}' {part.domain.spec.shape} cannot be joined "
+                f"with those of '{first.domain.name}' {first.domain.spec.shape}."
+            )
+    return Demonstrations(
+        domain=first.domain,
+        starts=np.concatenate([part.starts for part in parts]),
+        actions=np.concatenate([part.actions for part in parts]),
+        offsets=to_offsets(np.concatenate([part.lengths for part in parts])),
+        validation=np.concatenate([part.validation for part in parts]),
+        manifest={"parts": [part.manifest for part in parts]},
+    )
 
 
 def to_offsets(lengths: npt.NDArray[np.integer[Any]]) -> Offsets:

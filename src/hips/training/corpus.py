@@ -65,8 +65,11 @@ class Corpus:
         return starts + 1 + (rng.random(len(starts)) * reach).astype(np.int64)
 
 
+MAX_SYMMETRIES = 8
+
+
 class Augmenter:
-    """Applies the domain's symmetries: each to an equal share of a batch."""
+    """Applies the domain's symmetries: some of them, each to an equal share of a batch."""
 
     def __init__(self, domain: Domain) -> None:
         self.symmetries = domain.symmetries()
@@ -83,10 +86,11 @@ class Augmenter:
             return grids, actions
         size = len(grids[0])
         count = len(self.symmetries) + 1
-        shares = np.array_split(rng.permutation(size), count)
+        chosen = rng.choice(count, size=min(count, MAX_SYMMETRIES), replace=False)
+        shares = np.array_split(rng.permutation(size), len(chosen))
         moved = [grid.copy() for grid in grids]
         renamed = None if actions is None else actions.copy()
-        for which, share in enumerate(shares):
+        for which, share in zip(chosen, shares, strict=True):
             if which:
                 transform = self.symmetries[which - 1].transform
                 for source, target in zip(grids, moved, strict=True):

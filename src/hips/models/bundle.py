@@ -1,0 +1,137 @@
+"""A trained model on disk: ONNX graphs, weights to continue from, and a card with hashes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hips import domains
+from hips.domains import Domain
+from hips.errors import HipsError, ModelError
+from hips.files import read_json, sha256
+from hips.models.runtime import OnnxRuntime
+
+FORMAT_VERSION = 1
+CARD = "card.json"
+SEARCH_VARIABLE = "HIPS_MODELS"
+"""Environment variable: a folder of bundles that takes precedence over the shipped ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A model that is ready to use.
+
+    Attributes:
+        folder: where it lies.
+        card: everything the card says (domain, configuration, data, cost, scores, hashes).
+        domain: the domain it was trained for.
+        runtime: its networks.
+    """
+
+    folder: Path
+    card: dict[str, Any]
+    domain: Domain
+    runtime: OnnxRuntime
+
+    @property
+    def horizon(self) -> int:
+        """H: the most low-level steps to a subgoal."""
+        return int(self.card["configuration"]["horizon"])
+
+    @property
+    def num_codes(self) -> int:
+        """K: size of the codebook."""
+        return int(self.card["configuration"]["vqvae"]["num_codes"])
+
+
+def shipped_folder() -> Path:
+    """Where the models that come with the package lie."""
+    return Path(__file__).parent / "shipped"
+
+
+def search_path() -> list[Path]:
+    """Folders that are searched for bundles, first hit wins."""
+    extra = os.environ.get(SEARCH_VARIABLE)
+    return [*([Path(extra)] if extra else []), shipped_folder()]
+
+
+def installed() -> dict[str, Path]:
+    """All bundles that can be found, by name."""
+    found: dict[str, Path] = {}
+    for root in search_path():
+        for card in sorted(root.glob(f"*/{CARD}")):
+            found.setdefault(card.parent.name, card.parent)
+    return found
+
+
+def find(name: str) -> Path | None:
+    """The folder of the bundle called `name`, or None."""
+    return installed().get(name)
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """A bundle's card, with its format version checked."""
+    try:
+        card = read_json(folder / CARD)
+    except HipsError as error:
+        raise ModelError(f"{folder}: not a model ({error})") from None
+    version = card.get("format_version") if isinstance(card, dict) else None
+    if version != FORMAT_VERSION:
+        raise ModelError(
+            f"{folder}: the model has format {version}, this version reads {FORMAT_VERSION}; "
+            "train it again or install a matching version."
+        )
+    return dict(card)
+
+
+def load(name_or_folder: str | Path, domain: Domain | None = None, threads: int = 1) -> Bundle:
+    """Loads and checks a bundle, by the name of an installed one or by folder.
+
+    Args:
+        name_or_folder: e.g. `"sokoban"` or `runs/mine/model`.
+        domain: what it is wanted for; a model of another domain is refused.
+        threads: for the runtime.
+
+    Raises:
+        ModelError: missing, damaged, of another format or for another domain.
+    """
+    folder = Path(name_or_folder)
+    if not (folder / CARD).exists():
+        found = find(str(name_or_folder))
+        if found is None:
+            available = ", ".join(installed()) or "none"
+            raise ModelError(
+                f"No model '{name_or_folder}'. Installed: {available}. "
+                f"Train one with `hips train`, or point {SEARCH_VARIABLE} at a folder of models."
+            )
+        folder = found
+    card = read_card(folder)
+    _check_files(folder, card)
+    if domain is not None and domain.name != card["domain"]:
+        raise ModelError(f"{folder}: made for '{card['domain']}', not for '{domain.name}'.")
+    own = domain or domains.create(card["domain"], **card["parameters"])
+    _check_shape(folder, card, own)
+    return Bundle(folder, card, own, OnnxRuntime(folder, threads))
+
+
+def _check_files(folder: Path, card: dict[str, Any]) -> None:
+    for name, expected in card["files"].items():
+        path = folder / name
+        if not path.exists():
+            raise ModelError(f"{folder}: the file {name} is missing; install the model again.")
+        if sha256(path) != expected:
+            raise ModelError(f"{path}: damaged (its hash is not the card's); install it again.")
+
+
+def _check_shape(folder: Path, card: dict[str, Any], domain: Domain) -> None:
+    spec, trained = domain.spec, card["spec"]
+    if [spec.num_symbols, spec.num_actions] != [trained["symbols"], trained["actions"]]:
+        raise ModelError(f"{folder}: made for another alphabet or other actions.")
+    fixed = card["configuration"]["network"]["positions"]
+    if fixed and [spec.height, spec.width] != [trained["height"], trained["width"]]:
+        raise ModelError(
+            f"{folder}: made for grids of {trained['height']}×{trained['width']}, "
+            f"not {spec.height}×{spec.width}."
+        )

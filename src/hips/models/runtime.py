@@ -1,0 +1,127 @@
+"""Runs a bundle's graphs with ONNX Runtime: arrays in, arrays out, no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hips.domains import Actions, Grids, Scores
+from hips.errors import ModelError
+
+Floats = npt.NDArray[np.float32]
+Indices = npt.NDArray[np.int64]
+
+
+class Runtime(Protocol):
+    """The networks as functions of arrays."""
+
+    def policy(self, states: Grids, subgoals: Grids) -> Floats:
+        """Log π(a_1 … a_C | s, s_g), `[B, C, A]`."""
+        ...
+
+    def prior(self, states: Grids) -> tuple[Floats, Floats]:
+        """Log π_SG `[B, K]` and log π_BC `[B, A]`."""
+        ...
+
+    def decode(self, states: Grids, parents: Indices, codes: Indices) -> Scores:
+        """Cell scores `[M, H, W, symbols]` of the subgoals `codes[m]` of `states[parents[m]]`."""
+        ...
+
+    def heuristic(self, states: Grids) -> Floats:
+        """Expected remaining steps `[B]`."""
+        ...
+
+    def dynamics(self, states: Grids, actions: Actions) -> Grids:
+        """Predicted next states `[B, H, W]`."""
+        ...
+
+    def detector(self, states: Grids) -> tuple[Floats, Floats, Floats]:
+        """Queries `[B, E]`, keys `[B, E]` and the bias of each distance `[H]`."""
+        ...
+
+
+class Graph:
+    """One ONNX graph; its session starts at the first call."""
+
+    def __init__(self, path: Path, threads: int) -> None:
+        self.path, self.threads = path, threads
+        self.calls = 0
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # Spinning threads would slow down whatever else runs on a small machine.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        try:
+            return onnxruntime.InferenceSession(
+                str(self.path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:
+            raise ModelError(f"{self.path}: not a usable ONNX graph ({error}).") from error
+
+    def __call__(self, inputs: Mapping[str, npt.NDArray[Any]]) -> list[Any]:
+        """The graph's outputs, in order."""
+        self.calls += 1
+        outputs: list[Any] = self._session.run(None, dict(inputs))
+        return outputs
+
+
+class OnnxRuntime:
+    """The graphs of one bundle folder.
+
+    Args:
+        folder: the bundle.
+        threads: intra-operation threads; 1 is best as soon as anything else runs.
+    """
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        self._graphs = {
+            name: Graph(folder / f"{name}.onnx", threads)
+            for name in ("policy", "prior", "decoder", "heuristic", "dynamics", "detector")
+        }
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How often each graph ran."""
+        return {name: graph.calls for name, graph in self._graphs.items()}
+
+    def policy(self, states: Grids, subgoals: Grids) -> Floats:
+        """Log π(a_1 … a_C | s, s_g), `[B, C, A]`."""
+        outputs: Floats = self._graphs["policy"]({"states": states, "subgoals": subgoals})[0]
+        return outputs
+
+    def prior(self, states: Grids) -> tuple[Floats, Floats]:
+        """Log π_SG `[B, K]` and log π_BC `[B, A]`."""
+        codes, actions = self._graphs["prior"]({"states": states})
+        return codes, actions
+
+    def decode(self, states: Grids, parents: Indices, codes: Indices) -> Scores:
+        """Cell scores `[M, H, W, symbols]` of the subgoals `codes[m]` of `states[parents[m]]`."""
+        decoder = self._graphs["decoder"]
+        scores: Scores = decoder({"states": states, "parents": parents, "codes": codes})[0]
+        return scores
+
+    def heuristic(self, states: Grids) -> Floats:
+        """Expected remaining steps `[B]`."""
+        distances: Floats = self._graphs["heuristic"]({"states": states})[0]
+        return distances
+
+    def dynamics(self, states: Grids, actions: Actions) -> Grids:
+        """Predicted next states `[B, H, W]`."""
+        following: Grids = self._graphs["dynamics"]({"states": states, "actions": actions})[0]
+        return following
+
+    def detector(self, states: Grids) -> tuple[Floats, Floats, Floats]:
+        """Queries `[B, E]`, keys `[B, E]` and the bias of each distance `[H]`."""
+        queries, keys, bias = self._graphs["detector"]({"states": states})
+        return queries, keys, bias
