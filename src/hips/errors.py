@@ -72,3 +72,13 @@ class MissingExtraError(HipsError):
 
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(f"{purpose} needs an optional part: pip install 'hips-epsilon[{extra}]'")
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is Ctrl-C, also one that struck inside a compiled kernel.
+
+    Numba's dispatcher turns a `KeyboardInterrupt` into a `SystemError` caused by it.
+    """
+    while isinstance(error, SystemError):
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)

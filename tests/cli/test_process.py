@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-COLOUR_PLUGIN = """
+ROOT = Path(__file__).parents[2]
+PLUGIN = """
 from __future__ import annotations
 from dataclasses import dataclass
 from tests.toys import LineWorld
@@ -27,7 +31,7 @@ def hips(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         input=stdin,
         capture_output=True,
         text=True,
-        env={"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
     )
 
 
@@ -71,7 +75,7 @@ def test_messages_keep_their_brackets() -> None:
 
 
 def test_a_plugin_becomes_a_domain(tmp_path: Path) -> None:
-    (tmp_path / "plugged.py").write_text(COLOUR_PLUGIN)
+    (tmp_path / "plugged.py").write_text(PLUGIN)
     result = hips("domains", "plugged_line", "--plugin", str(tmp_path / "plugged.py"))
     assert result.returncode == 0
     assert "A line from a plug-in." in result.stdout
@@ -91,3 +95,48 @@ def test_listing_domains_imports_no_torch() -> None:
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == 0
+
+
+COMPILED_PLUGIN = """
+from dataclasses import dataclass
+from pathlib import Path
+import numba
+from tests.toys import LineWorld
+from hips.domains import register
+
+@numba.njit
+def spin(rounds):
+    total = 1
+    for i in range(rounds):
+        total = (total * 3 + i) % 1000003
+    return total
+
+@register("busy_line")
+@dataclass(frozen=True)
+class Busy(LineWorld):
+    def expert(self, state, rng, quality=1.0):
+        spin(10)
+        Path("ready").touch()
+        while True:
+            spin(10**7)
+"""
+
+
+def test_an_interrupted_collection_ends_at_once_with_130(tmp_path: Path) -> None:
+    (tmp_path / "busy.py").write_text(COMPILED_PLUGIN)
+    options = ["--plugin", "busy.py", "--count", "5", "--out", "data"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hips", "collect", "busy_line", *options],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "goes on where it stopped" in errors
+    assert "Traceback" not in errors

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from hips._version import __version__
 from hips.cli import collect, demo, domains, minari, sample, show, solve, train
-from hips.errors import HipsError
+from hips.errors import HipsError, is_interrupt
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -53,7 +53,9 @@ def main() -> None:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
         Console(stderr=True).print("interrupted")
         sys.exit(INTERRUPTED)
 

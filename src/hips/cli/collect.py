@@ -27,6 +27,7 @@ from hips.cli.options import (
     read_levels,
 )
 from hips.domains import parse_quality
+from hips.errors import is_interrupt
 
 
 class CollectionPreset(StrEnum):
@@ -92,17 +93,22 @@ def collect_demonstrations(
     level_of_skill = 0.0 if paper else domain.preset.quality
     if quality is not None:
         level_of_skill = parse_quality(quality)
-    with _progress_bar(domain.name) as progress:
-        dataset = demonstrations.collect(
-            domain,
-            count=count,
-            seed=seed,
-            out=out,
-            quality=level_of_skill,
-            workers=workers or os.cpu_count() or 1,
-            levels=starts,
-            progress=progress,
-        )
+    try:
+        with _progress_bar(domain.name) as progress:
+            dataset = demonstrations.collect(
+                domain,
+                count=count,
+                seed=seed,
+                out=out,
+                quality=level_of_skill,
+                workers=workers or os.cpu_count() or 1,
+                levels=starts,
+                progress=progress,
+            )
+    except (KeyboardInterrupt, SystemError) as error:
+        if is_interrupt(error):
+            note("interrupted; the same command goes on where it stopped")
+        raise
     if json:
         print_json(dataset.manifest)
     else:

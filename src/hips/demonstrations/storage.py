@@ -105,8 +105,7 @@ def load(path: Path, domain: Domain | None = None) -> Demonstrations:
     """
     manifest = _read_manifest(path)
     if domain is None:
-        described = manifest["domain"]
-        domain = domains.create(described["name"], **described["parameters"])
+        domain = _described_domain(path, manifest["domain"])
     actions_map = _match_domain(path, manifest, domain)
     shards = []
     for entry in manifest["shards"]:
@@ -172,6 +171,15 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             "the one this release reads; collect again."
         )
     return dict(manifest)
+
+
+def _described_domain(path: Path, description: dict[str, Any]) -> Domain:
+    try:
+        return domains.create(description["name"], **description["parameters"])
+    except HipsError as error:
+        raise DatasetError(
+            f"{path}: its domain cannot be made ({error}) If it is from a plug-in, load that first."
+        ) from error
 
 
 def _match_domain(path: Path, manifest: dict[str, Any], domain: Domain) -> Offsets:
