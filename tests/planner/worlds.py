@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hips.domains import Actions, Bools, Domain, Grid, Grids, GridSpec, Preset, ScalarDomain
+from hips.domains import Actions, Bools, Domain, Grid, Grids, GridSpec, Preset
 from hips.planner.kernels import hash_rows
 from hips.planner.protocols import Proposals
 
@@ -79,13 +79,12 @@ def reachable_vertices(world: GraphWorld) -> set[int]:
 
 
 @dataclass(frozen=True)
-class TinyTiles(ScalarDomain):
+class TinyTiles(Domain):
     """The 2×3 sliding puzzle; half of all arrangements cannot be solved."""
 
     height: int = 2
     width: int = 3
     name: ClassVar[str] = "tiny_tiles"
-    moves: ClassVar[tuple[tuple[int, int], ...]] = ((-1, 0), (0, 1), (1, 0), (0, -1))
 
     @property
     def spec(self) -> GridSpec:
@@ -96,12 +95,15 @@ class TinyTiles(ScalarDomain):
     def preset(self) -> Preset:
         return Preset(horizon=5)
 
-    def step_one(self, state: Grid, action: int) -> Grid:
-        row, column = map(int, np.argwhere(state == 0)[0])
-        to_row, to_column = row + self.moves[action][0], column + self.moves[action][1]
-        if 0 <= to_row < self.height and 0 <= to_column < self.width:
-            state[row, column], state[to_row, to_column] = state[to_row, to_column], 0
-        return state
+    def step(self, states: Grids, actions: Actions) -> Grids:
+        count = len(states)
+        row, column = np.divmod(states.reshape(count, -1).argmin(axis=1), self.width)
+        to_row = (row + np.array([-1, 0, 1, 0])[actions]).clip(0, self.height - 1)
+        to_column = (column + np.array([0, 1, 0, -1])[actions]).clip(0, self.width - 1)
+        following, each = states.copy(), np.arange(count)
+        following[each, row, column] = states[each, to_row, to_column]
+        following[each, to_row, to_column] = 0
+        return following
 
     def is_goal(self, states: Grids) -> Bools:
         goal = np.arange(self.height * self.width).reshape(self.height, self.width)
@@ -111,9 +113,10 @@ class TinyTiles(ScalarDomain):
         ordered = np.sort(states.reshape(len(states), -1), axis=1)
         return (ordered == np.arange(self.height * self.width)).all(axis=1)
 
-    def sample_one(self, rng: np.random.Generator) -> Grid:
-        cells = rng.permutation(self.height * self.width).astype(np.uint8)
-        return cells.reshape(self.height, self.width)
+    def sample(self, rng: np.random.Generator, count: int) -> Grids:
+        states = self.all_states()
+        solvable = [i for i, state in enumerate(states) if self.solvable(state)][1:]
+        return states[rng.choice(solvable, size=count)]
 
     def all_states(self) -> Grids:
         cells = range(self.height * self.width)
@@ -166,7 +169,7 @@ def after(domain: Domain, state: Grid, actions: list[int]) -> Grid:
 
 
 def same_one(domain: Domain, state: Grid) -> list[Grid]:
-    return [after(domain, state, [0, 0]) for _ in range(64)]
+    return [after(domain, state, [0, 0])] * 64
 
 
 def plausible(domain: Domain, state: Grid) -> list[Grid]:

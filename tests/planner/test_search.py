@@ -1,0 +1,406 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hips.domains import Actions, Grids
+from hips.errors import ConfigError, ContractError
+from hips.planner.budget import Budget
+from hips.planner.expander import Hybrid
+from hips.planner.generators import RepeatAction
+from hips.planner.nodes import NodeTable
+from hips.planner.outcomes import Outcome
+from hips.planner.policies import StateHeuristic, UniformPolicy
+from hips.planner.protocols import DynamicsMode, Proposals
+from hips.planner.result import Result
+from hips.planner.search import solve, solve_many
+
+from . import reference
+from .test_completeness import misleading
+from .worlds import GraphWorld, LyingModel, TinyTiles, after, random_graph
+
+GOLDEN = Path(__file__).parent / "golden"
+SEARCHED = ("phs_hat", "phs_star", "levin_ts", "depth", "astar", "gbfs")
+
+
+def low_level(domain: Any, **options: Any) -> Hybrid:
+    return Hybrid(domain, low_level=UniformPolicy(domain.spec.num_actions), **options)
+
+
+def without_times(result: Result) -> dict[str, Any]:
+    content = result.to_json()
+    return {name: content[name] for name in content if name not in ("seconds", "phases")}
+
+
+@pytest.mark.parametrize("evaluation", SEARCHED)
+@pytest.mark.parametrize("keep_first", [False, True])
+def test_the_engine_searches_like_the_reference(evaluation: str, keep_first: bool) -> None:
+    for seed in range(3):
+        world = random_graph(seed, size=40, solvable=seed % 2 == 0)
+        for adversary in ("plausible", "same_one"):
+            for epsilon in (0.3, 1e-4, 0.0):
+                expander = misleading(world, adversary, epsilon)
+                plan, expanded = reference.search(
+                    world, world.grid(0), expander, evaluation, keep_first=keep_first
+                )
+                result = solve(
+                    world, world.grid(0), expander, evaluation, close_on_generation=keep_first
+                )
+                assert result.statistics.expansions == len(expanded)
+                names = () if plan is None else world.spec.action_names(plan)
+                assert result.plan == names
+
+
+def test_results_do_not_depend_on_the_batch() -> None:
+    domain = TinyTiles()
+    starts = domain.all_states()[5:400:67]
+    expander = misleading(domain, "plausible", 0.01)
+    alone = [solve(domain, start, expander, budget=Budget(expansions=15)) for start in starts]
+    for batch in (1, 3, 64):
+        together = solve_many(domain, starts, expander, budget=Budget(expansions=15), batch=batch)
+        assert [without_times(r) for r in together] == [without_times(r) for r in alone]
+
+
+def test_slots_are_used_again_and_action_lists_survive_compaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    domain = TinyTiles()
+    starts = domain.all_states()[1:700:53]
+    expander = dataclasses.replace(low_level(domain), generator=RepeatAction(domain), epsilon=0.01)
+    budget = Budget(expansions=50)
+    expected = solve_many(domain, starts, expander, "levin_ts", budget, batch=200)
+    monkeypatch.setattr("hips.planner.nodes.COMPACTION_BYTES", 64)
+    found = solve_many(domain, starts, expander, "levin_ts", budget, batch=2)
+    assert [without_times(r) for r in found] == [without_times(r) for r in expected]
+
+
+def test_a_solved_start_needs_no_search() -> None:
+    domain = TinyTiles()
+    result = solve(domain, domain.all_states()[0], low_level(domain), budget=Budget(0, 0.0, 0))
+    assert result.outcome is Outcome.SOLVED
+    assert result.plan == ()
+    assert result.statistics.expansions == 0
+
+
+@pytest.mark.parametrize(
+    ("budget", "outcome"),
+    [
+        (Budget(expansions=7), Outcome.OUT_OF_EXPANSIONS),
+        (Budget(expansions=0), Outcome.OUT_OF_EXPANSIONS),
+        (Budget(seconds=0.0), Outcome.OUT_OF_TIME),
+        (Budget(bytes=3000), Outcome.OUT_OF_MEMORY),
+    ],
+)
+def test_budgets_end_a_search(budget: Budget, outcome: Outcome) -> None:
+    domain = TinyTiles()
+    start = domain.all_states()[-1]
+    result = solve(domain, start, low_level(domain), budget=budget)
+    assert result.outcome is outcome
+    if budget.expansions is not None:
+        assert result.statistics.expansions == budget.expansions
+    if budget.bytes is not None:
+        assert budget.bytes <= result.statistics.peak_bytes < 2 * budget.bytes
+
+
+def test_exhaustion_beats_a_budget_that_ends_at_the_same_time() -> None:
+    world = random_graph(1, solvable=False)
+    unlimited = solve(world, world.grid(0), low_level(world))
+    exactly = Budget(expansions=unlimited.statistics.expansions)
+    assert solve(world, world.grid(0), low_level(world), budget=exactly).outcome is (
+        Outcome.UNSOLVABLE
+    )
+
+
+def test_the_largest_search_makes_room_when_memory_is_short() -> None:
+    domain = TinyTiles()
+    states = domain.all_states()
+    starts = [states[-1], states[0], states[-2]]
+    results = solve_many(domain, starts, low_level(domain), total_bytes=20_000)
+    assert results[1].solved
+    assert Outcome.OUT_OF_MEMORY in {result.outcome for result in results}
+
+
+def test_out_of_memory_in_a_round_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = TinyTiles()
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(NodeTable, "relax", fail)
+    result = solve(domain, domain.all_states()[9], low_level(domain))
+    assert result.outcome is Outcome.OUT_OF_MEMORY
+
+
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_impossible_budgets_are_refused(value: float) -> None:
+    with pytest.raises(ConfigError):
+        Budget(seconds=value)
+
+
+def test_ctrl_c_returns_what_is_known() -> None:
+    domain = TinyTiles()
+    unsolvable = [s for s in domain.all_states()[:20] if not domain.solvable(s)]
+    calls = 0
+
+    @dataclasses.dataclass(frozen=True)
+    class Impatient(UniformPolicy):
+        def log_probabilities(self, states: Grids) -> np.ndarray:
+            nonlocal calls
+            calls += 1
+            if calls == 12:
+                signal.raise_signal(signal.SIGINT)
+            return super().log_probabilities(states)
+
+    assert threading.current_thread() is threading.main_thread()
+    expander = dataclasses.replace(low_level(domain), low_level=Impatient(4))
+    results = solve_many(domain, unsolvable, expander, batch=2)
+    assert [result.outcome for result in results] == [Outcome.INTERRUPTED] * len(unsolvable)
+    assert results[0].statistics.expansions == 11
+    assert results[-1].statistics.expansions == 0
+
+
+def test_bad_problems_are_named_and_others_still_solved() -> None:
+    domain = TinyTiles()
+    good = domain.all_states()[9]
+    wrong_shape = np.zeros((3, 3), dtype=np.uint8)
+    wrong_symbol = np.full((2, 3), 9, dtype=np.uint8)
+    results = solve_many(domain, [wrong_shape, good, wrong_symbol], low_level(domain))
+    assert [result.outcome for result in results] == [
+        Outcome.INVALID_INPUT,
+        Outcome.SOLVED if domain.solvable(good) else Outcome.UNSOLVABLE,
+        Outcome.INVALID_INPUT,
+    ]
+    assert "(2, 3)" in results[0].message
+    assert "9" in results[2].message
+
+
+def test_bad_batch() -> None:
+    domain = TinyTiles()
+    with pytest.raises(ConfigError, match="batch"):
+        solve_many(domain, domain.all_states()[:2], low_level(domain), batch=0)
+    assert solve_many(domain, [], low_level(domain)) == []
+
+
+@pytest.mark.parametrize("value", [np.nan, -3.0, np.inf])
+def test_a_mad_heuristic_is_clamped_and_counted(value: float) -> None:
+    for solvable in (True, False):
+        world = random_graph(5, solvable=solvable)
+        expander = low_level(world, heuristic=StateHeuristic(lambda state: value))
+        for evaluation in SEARCHED:
+            result = solve(world, world.grid(0), expander, evaluation)
+            assert result.solved == solvable
+            if evaluation != "levin_ts" and not solvable:
+                assert result.statistics.clamped > 0
+
+
+def test_broken_plugins_are_named() -> None:
+    world = random_graph(0)
+
+    class Short:
+        calls = 0
+
+        def distances(self, states: Grids) -> np.ndarray:
+            return np.zeros(len(states) + 1)
+
+    with pytest.raises(ContractError, match="heuristic"):
+        solve(world, world.grid(0), low_level(world, heuristic=Short()))
+    with pytest.raises(ContractError, match="NaN"):
+        solve(world, world.grid(0), low_level(world), lambda g, steps, log_pi, h: h * np.nan)
+
+
+def test_a_domain_that_contradicts_itself_is_found_out() -> None:
+    class Fickle(GraphWorld):
+        """Steps one by one lead elsewhere than steps in a batch."""
+
+        def step(self, states: Grids, actions: Actions) -> Grids:
+            return states if len(states) == 1 else super().step(states, actions)
+
+    world = random_graph(2)
+    fickle = Fickle(world.edges, world.goals)
+    with pytest.raises(ContractError, match="deterministic"):
+        solve(fickle, fickle.grid(0), low_level(fickle))
+
+
+def test_counts_of_steps_and_calls() -> None:
+    world = random_graph(4, solvable=False)
+    result = solve(world, world.grid(0), low_level(world))
+    statistics = result.statistics
+    assert statistics.environment_steps == 3 * statistics.expansions
+    assert statistics.network_calls == statistics.model_calls == statistics.replans == 0
+    assert statistics.action_expansions == statistics.expansions - 1
+    assert statistics.peak_bytes > 0
+    learned = misleading(
+        world, "plausible", mode=DynamicsMode.LEARNED, model=LyingModel(world, 0.0)
+    )
+    statistics = solve(world, world.grid(0), learned).statistics
+    assert statistics.environment_steps == 0
+    assert statistics.model_calls > 3 * statistics.expansions
+
+
+def test_a_true_state_is_not_blocked_by_the_same_state_from_the_model() -> None:
+    """The model claims that action 0 jumps to vertex 3 next to the goal; only action 1 leads there.
+
+    Were the two vertices 3 one node, the false one would be expanded, its plan rejected, and
+    the true one never found.
+    """
+    edges = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 4))
+    world = GraphWorld(edges, frozenset({4}))
+
+    class Liar:
+        def step(self, states: Grids, actions: Actions) -> Grids:
+            claimed = world.step(states, actions)
+            claimed[(world.vertices(states) == 0) & (actions == 0)] = world.grid(3)
+            return claimed
+
+    expander = dataclasses.replace(
+        low_level(world),
+        generator=RepeatAction(world, length=1),
+        epsilon=1e-9,
+        mode=DynamicsMode.HYBRID,
+        model=Liar(),
+    )
+    result = solve(world, world.grid(0), expander)
+    assert result.plan == ("a1",) * 4
+    assert result.statistics.replans >= 1
+
+
+def test_a_rejected_goal_can_still_be_reached_another_way() -> None:
+    """In learned mode the model's shortcut to the goal is false, its longer way is true."""
+    edges = ((0, 1), (1, 2), (2, 2))
+    world = GraphWorld(edges, frozenset({2}))
+
+    class Liar:
+        def step(self, states: Grids, actions: Actions) -> Grids:
+            claimed = world.step(states, actions)
+            claimed[(world.vertices(states) == 0) & (actions == 0)] = world.grid(2)
+            return claimed
+
+    expander = dataclasses.replace(low_level(world), mode=DynamicsMode.LEARNED, model=Liar())
+    result = solve(world, world.grid(0), expander, "levin_ts")
+    assert result.plan == ("a1", "a1")
+    assert result.statistics.replans == 1
+
+
+def test_results_turn_into_json_and_back() -> None:
+    world = random_graph(0)
+    result = solve(world, world.grid(0), misleading(world, "plausible"), seed=7)
+    assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
+    assert result.seed == 7
+
+
+# -- bounds and golden trees -------------------------------------------------------------------
+
+
+def random_tree(seed: int, depth: int, branching: int) -> tuple[GraphWorld, int]:
+    """A complete tree whose leaves lead to themselves, with one goal, and the goal's depth."""
+    rng = np.random.default_rng(seed)
+    inner = (branching**depth - 1) // (branching - 1)
+    size = inner + branching**depth
+    edges = [
+        tuple(v * branching + 1 + a for a in range(branching)) if v < inner else (v,) * branching
+        for v in range(size)
+    ]
+    goal = int(rng.integers(1, size))
+    level, vertex = 0, goal
+    while vertex:
+        vertex, level = (vertex - 1) // branching, level + 1
+    return GraphWorld(tuple(edges), frozenset({goal})), level
+
+
+@dataclasses.dataclass(frozen=True)
+class NoisyPolicy:
+    """A fixed random policy."""
+
+    world: GraphWorld
+    seed: int
+    calls: int = 0
+
+    def log_probabilities(self, states: Grids) -> np.ndarray:
+        table = np.random.default_rng(self.seed).dirichlet(
+            np.ones(self.world.spec.num_actions), size=len(self.world.edges)
+        )
+        return np.log(table[self.world.vertices(states)])
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.1])
+def test_expansions_obey_the_bound_of_the_corollary(epsilon: float) -> None:
+    """No heuristic, a tree, useless subgoals: N ≤ g / (ε^g ∏ π_BC)."""
+
+    class Elsewhere:
+        """Proposes the same far leaf for every node: always valid, never helpful."""
+
+        def propose(self, states: Grids) -> Proposals:
+            rows = np.arange(len(states))
+            lists = np.full((len(states), 1), 0)
+            return Proposals(rows, np.zeros_like(rows), np.zeros(len(rows)), actions=lists)
+
+    for seed in range(12):
+        world, level = random_tree(seed, depth=4, branching=3)
+        policy = NoisyPolicy(world, seed)
+        expander = Hybrid(
+            world,
+            None if epsilon == 1.0 else Elsewhere(),
+            policy,
+            epsilon,
+        )
+        result = solve(world, world.grid(0), expander, "levin_ts")
+        vertex, log_pi = next(iter(world.goals)), 0.0
+        while vertex:
+            parent, action = (vertex - 1) // 3, (vertex - 1) % 3
+            log_pi += policy.log_probabilities(world.grid(parent)[None])[0, action]
+            vertex = parent
+        bound = level / np.exp(level * np.log(epsilon) + log_pi)
+        assert result.solved
+        assert result.statistics.expansions <= bound * (1 + 1e-9)
+
+
+def test_phs_bound_on_low_level_search() -> None:
+    """PHS with η = 1 expands at most g/π nodes with φ no larger than the solution's."""
+    for seed in range(12):
+        world, level = random_tree(100 + seed, depth=5, branching=2)
+        result = solve(world, world.grid(0), low_level(world), "levin_ts")
+        assert result.statistics.expansions <= level * 2.0**level
+
+
+@pytest.mark.parametrize("name", ["graph", "tiles", "hybrid"])
+def test_golden_search_trees(name: str) -> None:
+    """The order of expansion and the plan of three tiny worlds, stored once and for all."""
+    tiles = TinyTiles()
+    world = random_graph(11, size=20)
+    cases = {
+        "graph": (world, world.grid(0), misleading(world, "plausible", 0.1), "phs_hat"),
+        "tiles": (
+            tiles,
+            after(tiles, tiles.all_states()[0], [1, 2, 1, 0]),
+            low_level(tiles),
+            "levin_ts",
+        ),
+        "hybrid": (world, world.grid(0), misleading(world, "away_from_goals", 0.0), "gbfs"),
+    }
+    domain, start, expander, evaluation = cases[name]
+    stored = json.loads((GOLDEN / f"{name}.json").read_text())
+    expanded: list[Any] = []
+
+    @dataclasses.dataclass(frozen=True)
+    class Recorder:
+        inner: Hybrid
+
+        def __getattr__(self, attribute: str) -> Any:
+            return getattr(self.inner, attribute)
+
+        def expand(self, states: Grids) -> Any:
+            expanded.extend(states.tolist())
+            return self.inner.expand(states)
+
+    result = solve(domain, start, Recorder(expander), evaluation, Budget(expansions=60))
+    assert expanded == stored["expanded"]
+    assert list(result.plan) == stored["plan"]
+    segments = [[segment.kind, segment.label, segment.steps] for segment in result.segments]
+    assert segments == stored["segments"]
