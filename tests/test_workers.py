@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
@@ -52,11 +53,11 @@ def test_a_worker_that_dies_is_reported() -> None:
 
 
 def test_leaving_early_stops_the_workers() -> None:
-    started = time.monotonic()
+    before = multiprocessing.active_children()
     results = run(dawdle, [0, 1, 1], 2)
     assert next(results) == (0, 0)
     results.close()
-    assert time.monotonic() - started < 50
+    assert multiprocessing.active_children() == before
 
 
 def test_ctrl_c_is_recognised_inside_kernels() -> None:
