@@ -87,7 +87,7 @@ class StageRun:
         self.folder = folder / stage.name
         self.module: nn.Module = stage.objective.to(world.device)
         parameters = [p for p in self.module.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.Adam(parameters, lr=stage.config.learning_rate)
+        self.optimizer = torch.optim.Adam(parameters, lr=stage.config.learning_rate, fused=True)
         self.step, self.seconds = 0, 0.0
         self.best, self.stale = math.inf, 0
         self.best_metrics: dict[str, float] = {}

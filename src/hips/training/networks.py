@@ -50,6 +50,8 @@ class Networks(nn.Module):
         self.dynamics = Dynamics(
             shape, sizes.dynamics_channels, sizes.dynamics_blocks, sizes.attention
         )
+        # A quarter faster on a CPU than channels first.
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 def _check(shape: GridShape, config: TrainingConfig) -> None:

@@ -79,7 +79,7 @@ class SegmentationObjective(nn.Module):
         returns = self._returns(log_pi, ends, is_start, offsets)[starts]
         taken = log_q[starts].gather(1, chosen[starts].unsqueeze(1)).squeeze(1)
         advantage = returns - values[starts].detach()
-        advantage = advantage / (advantage.std() + _EPSILON)
+        advantage = (advantage - advantage.mean()) / (advantage.std() + _EPSILON)
         entropy = -(log_q[starts].exp() * log_q[starts]).sum(dim=1).mean()
         loss = (
             -(advantage * taken).mean()

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hips import demonstrations, domains
+from hips.demonstrations import Demonstrations
+from hips.training.config import TrainingConfig, default_config, override
+from hips.training.corpus import Corpus
+
+
+@pytest.fixture(scope="session")
+def tiles() -> domains.Domain:
+    return domains.create("sliding_tiles", height=3, width=3)
+
+
+@pytest.fixture(scope="session")
+def demos(tiles: domains.Domain, tmp_path_factory: pytest.TempPathFactory) -> Demonstrations:
+    out: Path = tmp_path_factory.mktemp("tiles")
+    return demonstrations.collect(tiles, count=300, seed=0, out=out)
+
+
+@pytest.fixture(scope="session")
+def corpus(demos: Demonstrations) -> Corpus:
+    t = demos.trajectories("train")
+    return Corpus.build(demos.domain, t.states, t.actions, t.offsets)
+
+
+@pytest.fixture
+def config(tiles: domains.Domain) -> TrainingConfig:
+    """A smoke run short enough to be repeated within one test."""
+    stages = ("policy", "detector", "autoencoder", "vqvae", "prior", "heuristic", "dynamics")
+    short = [f"{name}.steps=6" for name in stages] + [f"{name}.validate_every=3" for name in stages]
+    return override(default_config(tiles, "smoke"), [*short, "vqvae.num_codes=8"])

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hips import domains
+from hips.errors import DatasetError
+from hips.seeding import stream
+from hips.training.corpus import Augmenter, Corpus
+
+
+def test_windows_end_at_the_subgoal(corpus: Corpus) -> None:
+    starts = corpus.offsets[:-1]
+    ends = np.minimum(starts + 3, corpus.last[starts])
+    window = corpus.action_windows(starts, ends, 5)
+    assert ((window >= 0).sum(axis=1) == ends - starts).all()
+    assert (window[:, 0] == corpus.actions[starts]).all()
+
+
+def test_random_ends_stay_in_the_trajectory_and_the_horizon(corpus: Corpus) -> None:
+    rng = stream(0, "test")
+    starts = rng.choice(corpus.decisions, size=1000)
+    ends = corpus.random_ends(rng, starts, 4)
+    assert (ends > starts).all()
+    assert (ends <= corpus.last[starts]).all()
+    assert (ends - starts <= 4).all()
+    assert (ends - starts == 4).any()
+
+
+@pytest.mark.parametrize("name", domains.names())
+def test_augmented_steps_are_steps(name: str) -> None:
+    domain = domains.create(name)
+    rng = stream(1, "test", name)
+    states = domain.sample(rng, 64)
+    actions = rng.integers(domain.spec.num_actions, size=64)
+    following = domain.step(states, actions)
+    (moved, reached), renamed = Augmenter(domain)(rng, [states, following], actions)
+    assert renamed is not None
+    assert (domain.step(moved, renamed) == reached).all()
+
+
+def test_augmenting_keeps_the_filler(corpus: Corpus) -> None:
+    actions = np.full((len(corpus.states[:20]), 3), -1)
+    _, renamed = Augmenter(corpus.domain)(stream(0, "t"), [corpus.states[:20]], actions)
+    assert renamed is not None
+    assert (renamed == -1).all()
+
+
+def test_too_few_demonstrations_are_refused(corpus: Corpus) -> None:
+    few = corpus.offsets[:4]
+    states, actions = corpus.states[: few[-1]], corpus.actions[: few[-1]]
+    with pytest.raises(DatasetError, match="too few"):
+        Corpus.build(corpus.domain, states, actions, few)
