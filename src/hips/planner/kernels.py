@@ -60,7 +60,7 @@ def as_rows(states: npt.NDArray[np.uint8]) -> Bytes:
 def hash_row(row: Bytes, salt: int) -> int:
     """A 62-bit hash of bytes."""
     multiplier = np.uint64(0x9E3779B97F4A7C15)
-    code = np.uint64(salt) * multiplier + np.uint64(1)
+    code = (np.uint64(salt) + np.uint64(0xD1B54A32D192ED03)) * multiplier
     size = row.shape[0]
     for start in range(0, size, 8):
         word = np.uint64(0)

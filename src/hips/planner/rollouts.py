@@ -21,6 +21,8 @@ from hips.planner.protocols import NO_ACTION, Floats, Ints, ReachPolicy
 StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
 GoalFunction: TypeAlias = Callable[[Grids], Bools]
 
+NOT_VISITED = -1  # hashes are not negative
+
 
 @dataclass(frozen=True, slots=True)
 class Rollouts:
@@ -52,7 +54,7 @@ class _Walkers:
         self.actions = np.zeros((count, horizon), dtype=np.uint8)
         self.lengths = np.zeros(count, dtype=np.int64)
         self.simulated = np.zeros(count, dtype=np.int64)
-        self.visited = np.zeros((count, horizon + 1), dtype=np.int64)
+        self.visited = np.full((count, horizon + 1), NOT_VISITED, dtype=np.int64)
         self.visited[:, 0] = hash_rows(as_rows(starts))
 
     def step(self, step: StepFunction, rows: Ints, actions: Ints) -> Bools:
@@ -60,7 +62,6 @@ class _Walkers:
         reached = step(self.states[rows], actions)
         codes = hash_rows(as_rows(reached))
         self.simulated[rows] += 1
-        # Places not visited yet hold 0, which no hash is but by a chance of 2^-62.
         new: Bools = ~(self.visited[rows] == codes[:, None]).any(axis=1)
         moved = rows[new]
         self.states[moved] = reached[new]

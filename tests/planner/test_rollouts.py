@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from hips.domains import Grids
+from hips.errors import ContractError
+from hips.planner.policies import NearestStepPolicy
+from hips.planner.rollouts import execute, follow
+
+from .worlds import GraphWorld
+
+# A ring of eight vertices: action 0 goes on, action 1 stays.
+RING = GraphWorld(tuple(((v + 1) % 8, v) for v in range(8)), frozenset({5}))
+
+
+@dataclasses.dataclass
+class Chunky:
+    """Always goes on, foreseeing three actions with the given probabilities; counts its calls."""
+
+    probabilities: tuple[float, float, float]
+    rows: int = 0
+    calls: int = 1
+
+    def act(self, states: Grids, subgoals: Grids) -> np.ndarray:
+        self.rows += len(states)
+        chunk = np.array([[p, 1 - p] for p in self.probabilities])
+        return np.log(np.tile(chunk, (len(states), 1, 1)))
+
+
+def grids(*vertices: int) -> Grids:
+    return np.stack([RING.grid(v) for v in vertices])
+
+
+def roll(policy: object, starts: Grids, targets: Grids, horizon: int = 6):  # noqa: ANN201
+    return follow(RING.step, RING.is_goal, policy, starts, targets, horizon, 0.9)
+
+
+def test_rollouts_stop_where_they_should() -> None:
+    found = roll(Chunky((0.9, 0.9, 0.9)), grids(0, 0, 3, 6), grids(3, 9, 9, 5), horizon=3)
+    assert found.success.tolist() == [True, False, True, False]  # reached, missed, goal, horizon
+    assert found.lengths.tolist() == [3, 3, 2, 3]
+    assert RING.vertices(found.states).tolist() == [3, 3, 5, 1]
+    assert found.simulated.tolist() == [3, 3, 2, 3]
+
+
+def test_a_repeated_state_ends_a_rollout() -> None:
+    lonely = GraphWorld(((1, 0), (0, 1)), frozenset())
+    found = follow(
+        lonely.step, lonely.is_goal, Chunky((0.9,) * 3), lonely.grid(0)[None], grids(7), 50, 0.9
+    )
+    assert not found.success[0]
+    assert found.simulated[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "asked"),
+    [((0.9, 0.9, 0.9), 2), ((0.6, 0.9, 0.9), 2), ((0.9, 0.6, 0.9), 4), ((0.9, 0.9, 0.6), 2)],
+)
+def test_chunks_are_trusted_as_far_as_they_are_confident(
+    probabilities: tuple[float, float, float], asked: int
+) -> None:
+    policy = Chunky(probabilities)
+    found = roll(policy, grids(0), grids(4))
+    assert found.success[0]
+    assert policy.rows == asked == found.policy_calls[0]
+
+
+def test_lists_are_executed_up_to_their_end_a_repeat_or_a_goal() -> None:
+    lists = np.array([[0, 0, -1, -1], [0, 1, 0, 0], [0, 0, 0, 0], [-1, 0, 0, 0]])
+    found = execute(RING.step, RING.is_goal, grids(0, 0, 3, 0), lists)
+    assert RING.vertices(found.states).tolist() == [2, 1, 5, 0]
+    assert found.success.tolist() == [True, True, True, False]
+    assert found.lengths.tolist() == [2, 1, 2, 0]
+
+
+def test_empty_batches() -> None:
+    none = grids(0)[:0]
+    assert len(roll(NearestStepPolicy(RING), none, none).states) == 0
+    assert len(execute(RING.step, RING.is_goal, none, np.zeros((0, 3), dtype=int)).states) == 0
+
+
+@pytest.mark.parametrize(
+    "answer", [np.zeros((1, 2)), np.zeros((2, 1, 2)), np.full((1, 1, 2), np.nan)]
+)
+def test_broken_policies_are_named(answer: np.ndarray) -> None:
+    class Broken:
+        calls = 0
+
+        def act(self, states: Grids, subgoals: Grids) -> np.ndarray:
+            return answer
+
+    with pytest.raises(ContractError, match="policy"):
+        roll(Broken(), grids(0), grids(3))
