@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -79,6 +80,8 @@ def train_model(
       torchrun --nproc-per-node 2 -m hips train tsp --resume
     """
     try:
+        from hips.benchmark.validation import score
+        from hips.models import bundle
         from hips.training.config import default_config, override
         from hips.training.pipeline import STAGES
         from hips.training.session import TrainingJob, train
@@ -109,4 +112,9 @@ def train_model(
         command=" ".join(["hips", *sys.argv[1:]]),
     )
     train(job)
-    note(f"done: {folder}")
+    model = folder / "model"
+    if (model / bundle.CARD).exists():
+        note("measuring the validation scores of the card")
+        scores = asdict(score(bundle.load(model, domain)))
+        bundle.add_to_card(model, {"scores": scores})
+        note(f"done: {model}")

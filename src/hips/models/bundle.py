@@ -10,7 +10,7 @@ from typing import Any
 from hips import domains
 from hips.domains import Domain
 from hips.errors import HipsError, ModelError
-from hips.files import read_json, sha256
+from hips.files import read_json, sha256, write_json
 from hips.models.runtime import OnnxRuntime
 
 FORMAT_VERSION = 1
@@ -135,3 +135,8 @@ def _check_shape(folder: Path, card: dict[str, Any], domain: Domain) -> None:
             f"{folder}: made for grids of {trained['height']}×{trained['width']}, "
             f"not {spec.height}×{spec.width}."
         )
+
+
+def add_to_card(folder: Path, facts: dict[str, Any]) -> None:
+    """Adds measurements to a bundle's card."""
+    write_json(folder / CARD, {**read_card(folder), **facts})

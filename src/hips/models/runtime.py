@@ -17,6 +17,9 @@ Floats = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 
 
+GRAPHS = ("policy", "prior", "encoder", "decoder", "heuristic", "dynamics", "detector")
+
+
 class Runtime(Protocol):
     """The networks as functions of arrays."""
 
@@ -42,6 +45,10 @@ class Runtime(Protocol):
 
     def detector(self, states: Grids) -> tuple[Floats, Floats, Floats]:
         """Queries `[B, E]`, keys `[B, E]` and the bias of each distance `[H]`."""
+        ...
+
+    def encode(self, states: Grids, subgoals: Grids) -> Indices:
+        """The code of each step from a state to its subgoal, `[B]`."""
         ...
 
 
@@ -85,10 +92,7 @@ class OnnxRuntime:
     """
 
     def __init__(self, folder: Path, threads: int = 1) -> None:
-        self._graphs = {
-            name: Graph(folder / f"{name}.onnx", threads)
-            for name in ("policy", "prior", "decoder", "heuristic", "dynamics", "detector")
-        }
+        self._graphs = {name: Graph(folder / f"{name}.onnx", threads) for name in GRAPHS}
 
     @property
     def calls(self) -> dict[str, int]:
@@ -125,3 +129,8 @@ class OnnxRuntime:
         """Queries `[B, E]`, keys `[B, E]` and the bias of each distance `[H]`."""
         queries, keys, bias = self._graphs["detector"]({"states": states})
         return queries, keys, bias
+
+    def encode(self, states: Grids, subgoals: Grids) -> Indices:
+        """The code of each step from a state to its subgoal, `[B]`."""
+        codes: Indices = self._graphs["encoder"]({"states": states, "subgoals": subgoals})[0]
+        return codes

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hips._version import __version__
 from hips.domains import Domain, Grids
@@ -43,6 +44,21 @@ class DecoderGraph(nn.Module):
         """Cell scores `[M, H, W, symbols]`."""
         features = self.model.features(states)
         return self.model.decode(features[parents], self.codes[codes], states[parents])
+
+
+class EncoderGraph(nn.Module):
+    """The code of the step from a state to its subgoal."""
+
+    codes: Tensor
+
+    def __init__(self, model: SubgoalModel) -> None:
+        super().__init__()
+        self.model = model
+        self.register_buffer("codes", functional.normalize(model.code_vectors.detach(), dim=-1))
+
+    def forward(self, states: Tensor, subgoals: Tensor) -> Tensor:
+        """The nearest code's index `[B]`."""
+        return (self.model.encode(states, subgoals) @ self.codes.T).argmax(dim=-1)
 
 
 class DynamicsGraph(nn.Module):
@@ -80,7 +96,7 @@ class GraphSpec:
     batched: Mapping[str, str]
 
 
-def graph_specs(networks: Networks, states: Grids, horizon: int) -> dict[str, GraphSpec]:
+def graph_specs(networks: Networks, states: Grids) -> dict[str, GraphSpec]:
     """All graphs of a bundle, with example inputs made from `states` `[B, H, W]`."""
     grids = torch.from_numpy(np.ascontiguousarray(states))
     shifted = grids.roll(1, 0)
@@ -89,13 +105,10 @@ def graph_specs(networks: Networks, states: Grids, horizon: int) -> dict[str, Gr
     parents = torch.arange(count).repeat(2)
     codes = torch.arange(2 * count) % num_codes
     batch = {"states": "batch"}
+    pair, pairs = {"states": grids, "subgoals": shifted}, {"states": "batch", "subgoals": "batch"}
     return {
-        "policy": GraphSpec(
-            networks.policy,
-            {"states": grids, "subgoals": shifted},
-            ("log_probabilities",),
-            {"states": "batch", "subgoals": "batch"},
-        ),
+        "policy": GraphSpec(networks.policy, pair, ("log_probabilities",), pairs),
+        "encoder": GraphSpec(EncoderGraph(networks.subgoals), pair, ("codes",), pairs),
         "prior": GraphSpec(networks.prior, {"states": grids}, ("codes", "actions"), batch),
         "decoder": GraphSpec(
             DecoderGraph(networks.subgoals),
@@ -169,7 +182,7 @@ def export_bundle(
     networks = run.networks.cpu().eval()
     _refuse_broken(networks)
     fixed_size = run.config.network.positions
-    specs = graph_specs(networks, states, run.config.horizon)
+    specs = graph_specs(networks, states)
     for name, spec in specs.items():
         export_graph(spec, out / f"{name}.onnx", fixed_size)
     weights = {

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from hips.models.networks.heads import Heuristic
 from hips.seeding import stream
+from hips.statistics import spearman
 from hips.training.batches import Batch, device_of, mean_metrics, parts
 from hips.training.config import HeuristicConfig
 from hips.training.corpus import Augmenter, Corpus
@@ -75,14 +76,3 @@ class HeuristicStage(Stage):
         predicted = torch.cat([self.heuristic(part["states"]).cpu() for part in pieces])
         rank = spearman(predicted.numpy(), self.validation["remaining"].numpy())
         return {**mean_metrics(self.objective, self.validation), "spearman": rank}
-
-
-def spearman(first: np.ndarray, second: np.ndarray) -> float:
-    """Spearman's rank correlation; ties share their mean rank."""
-    return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    upper = np.cumsum(counts)
-    return ((upper - counts) + (upper - 1))[inverse] / 2.0

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from hips.models.networks.vqvae import SubgoalModel
 from hips.seeding import stream
+from hips.statistics import perplexity
 from hips.training.batches import Batch, device_of, mean_metrics, parts
 from hips.training.config import StageConfig
 from hips.training.corpus import Augmenter, Corpus, Indices
@@ -57,7 +58,7 @@ class ReconstructionObjective(nn.Module):
         metrics: dict[str, Tensor] = {}
         if self.discrete:
             codes, indices, commitment = self.model.quantise(codes)
-            metrics["perplexity"] = perplexity(indices, len(self.model.code_vectors))
+            metrics["perplexity"] = torch.tensor(perplexity(torch.bincount(indices.cpu()).numpy()))
         scores = self.model.decode(self.model.features(states), codes, states)
         loss = functional.cross_entropy(
             scores.flatten(0, 2), subgoals.long().flatten(), reduction="sum"
@@ -66,13 +67,6 @@ class ReconstructionObjective(nn.Module):
         metrics["exact"] = exact.detach()
         metrics["reconstruction"] = loss.detach()
         return loss + commitment, metrics
-
-
-def perplexity(indices: Tensor, num_codes: int) -> Tensor:
-    """Exp of the entropy of the codes' usage: how many codes are in use."""
-    usage = torch.bincount(indices.flatten(), minlength=num_codes).float()
-    share = usage / usage.sum()
-    return torch.exp(-(share * torch.log(share + 1e-10)).sum())
 
 
 class AutoencoderStage(Stage):
@@ -118,8 +112,8 @@ class VqvaeStage(AutoencoderStage):
 
     def validate(self) -> dict[str, float]:
         """Reconstruction, and the codebook's usage over all held-out pairs."""
-        used = perplexity(code_indices(self.model, self.validation), len(self.model.code_vectors))
-        return {**super().validate(), "perplexity": float(used)}
+        used = perplexity(torch.bincount(code_indices(self.model, self.validation)).numpy())
+        return {**super().validate(), "perplexity": used}
 
 
 def code_indices(model: SubgoalModel, pairs: Batch) -> Tensor:
