@@ -139,7 +139,10 @@ class Planner:
         """A level as a grid, whichever way it is given."""
         if isinstance(level, str):
             return self.domain.parse(level)
-        cells = np.asarray(level)
+        try:
+            cells = np.asarray(level)
+        except ValueError:  # rows of different lengths
+            cells = np.zeros(0)
         if cells.ndim != 2 or not np.issubdtype(cells.dtype, np.integer) or not cells.size:
             raise LevelError("a level is text, or a grid of whole numbers with rows of one length")
         if cells.min() < 0 or cells.max() > np.iinfo(np.uint8).max:
