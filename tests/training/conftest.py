@@ -3,11 +3,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from hips import demonstrations, domains
 from hips.demonstrations import Demonstrations
 from hips.training.config import TrainingConfig, default_config, override
 from hips.training.corpus import Corpus
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Two threads in each of two test processes would wait for each other."""
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True, warn_only=True)
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +31,7 @@ def demos(tiles: domains.Domain, tmp_path_factory: pytest.TempPathFactory) -> De
 
 @pytest.fixture(scope="session")
 def corpus(demos: Demonstrations) -> Corpus:
-    t = demos.trajectories("train")
-    return Corpus.build(demos.domain, t.states, t.actions, t.offsets)
+    return Corpus.build(demos.trajectories("train"), demos.domain)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hips import domains
+from hips.demonstrations import Demonstrations
 from hips.errors import DatasetError
 from hips.seeding import stream
 from hips.training.corpus import Augmenter, Corpus
@@ -46,8 +47,7 @@ def test_augmenting_keeps_the_filler(corpus: Corpus) -> None:
     assert (renamed == -1).all()
 
 
-def test_too_few_demonstrations_are_refused(corpus: Corpus) -> None:
-    few = corpus.offsets[:4]
-    states, actions = corpus.states[: few[-1]], corpus.actions[: few[-1]]
-    with pytest.raises(DatasetError, match="too few"):
-        Corpus.build(corpus.domain, states, actions, few)
+def test_too_few_demonstrations_are_refused(demos: Demonstrations) -> None:
+    few = demos.select(np.arange(4)).trajectories()
+    with pytest.raises(DatasetError, match="4 demonstrations are too few"):
+        Corpus.build(few, demos.domain, at_least=10)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -102,6 +102,8 @@ class Preset:
         quality: demonstration quality of the default dataset (see `QUALITIES`).
         epsilon: ε of eq:pi; 0 means the limit ε→0.
         evaluation: name of the default evaluation function.
+        laptop: settings of training at laptop size that differ from the paper's, each as
+            `name=value`.
     """
 
     horizon: int
@@ -122,6 +124,7 @@ class Preset:
     quality: float = 1.0
     epsilon: float = 1e-3
     evaluation: str = "phs_hat"
+    laptop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +228,20 @@ class Domain(ABC):
     def render(self, state: Grid, cell: int = 32) -> Image:
         """An RGB picture `[H * cell, W * cell, 3]`."""
         return defaults.render_grid(self.spec, state, cell)
+
+    # -- classical planners --------------------------------------------------------------------
+
+    def pddl(self, state: Grid) -> tuple[str, str] | None:
+        """The PDDL domain and the problem of `state`; None if the domain writes no PDDL."""
+        return None
+
+    def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
+        """The actions of a classical planner's plan for `pddl`, one step a line.
+
+        Raises:
+            LevelError: with the line that is not a step of this domain.
+        """
+        raise ConfigError(f"'{self.name}' writes no PDDL, so there are no such plans to read.")
 
     # -- parameters ----------------------------------------------------------------------------
 

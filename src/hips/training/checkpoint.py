@@ -64,10 +64,15 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
     content = optimizer.state_dict()
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         if key.startswith(_OPTIMIZER):
             index, name = key.removeprefix(_OPTIMIZER).split(".", 1)
+            parameter = parameters[int(index)]
+            # Fused optimisers walk through memory: moments must lie as their parameter does.
+            if value.shape == parameter.shape:
+                value = torch.empty_like(parameter).copy_(value)
             state.setdefault(int(index), {})[name] = value
     content["state"] = state
     optimizer.load_state_dict(content)

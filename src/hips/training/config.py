@@ -148,11 +148,12 @@ def default_config(domain: Domain, size: Size = "laptop", seed: int = 0) -> Trai
     stages: dict[str, Any] = {
         name: _schedule(getattr(base, name), name, size) for name in _LAPTOP_STEPS
     }
-    return replace(base, **stages)
+    config = replace(base, **stages)
+    return override(config, preset.laptop) if size == "laptop" else config
 
 
 def _demonstrations(preset: Preset, size: Size) -> int:
-    counts = {"smoke": 64, "laptop": preset.demonstrations, "paper": preset.paper_demonstrations}
+    counts = {"smoke": 300, "laptop": preset.demonstrations, "paper": preset.paper_demonstrations}
     return counts[size]
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hips.demonstrations.dataset import Trajectories
 from hips.domains import Actions, Domain, Grids
 from hips.errors import DatasetError
 
 Indices = npt.NDArray[np.int64]
-MIN_TRAJECTORIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,16 @@ class Corpus:
     last: Indices
 
     @classmethod
-    def build(cls, domain: Domain, states: Grids, actions: Actions, offsets: Indices) -> Corpus:
-        """A corpus from replayed trajectories; too few are refused."""
-        if len(offsets) - 1 < MIN_TRAJECTORIES:
+    def build(cls, trajectories: Trajectories, domain: Domain, at_least: int = 1) -> Corpus:
+        """A corpus from replayed trajectories; fewer than `at_least` are refused."""
+        if len(trajectories) < at_least:
             raise DatasetError(
-                f"{len(offsets) - 1} demonstrations are too few to train on; "
-                f"collect at least {MIN_TRAJECTORIES} for each of training and validation."
+                f"{len(trajectories)} demonstrations are too few to train on; "
+                f"at least {at_least} are needed. Collect more with `hips collect`."
             )
+        offsets = trajectories.offsets
         last = np.repeat(offsets[1:] - 1, np.diff(offsets))
-        return cls(domain, states, actions, offsets, last)
+        return cls(domain, trajectories.states, trajectories.actions, offsets, last)
 
     @property
     def remaining(self) -> Indices:

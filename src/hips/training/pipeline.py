@@ -26,6 +26,7 @@ from hips.training.segmentation import DetectorStage, detector_following, pair_l
 from hips.training.subgoals import AutoencoderStage, SubgoalPairs, VqvaeStage
 from hips.training.world import World
 
+MIN_TRAINING = 10
 STAGES = ("policy", "detector", "autoencoder", "vqvae", "prior", "heuristic", "dynamics")
 
 
@@ -55,8 +56,8 @@ class Pipeline:
                 f"The demonstrations are of '{domain.name}', the training is of '{config.domain}'."
             )
         self.config, self.folder, self.world, self.reporter = config, folder, world, reporter
-        self.train = _corpus(demonstrations, "train")
-        self.valid = _corpus(demonstrations, "validation")
+        self.train = Corpus.build(demonstrations.trajectories("train"), domain, MIN_TRAINING)
+        self.valid = Corpus.build(demonstrations.trajectories("validation"), domain)
         self.networks = Networks(domain.spec, config)
         self._pairs: tuple[SubgoalPairs, SubgoalPairs] | None = None
         self._builders: dict[str, Callable[[], Stage]] = {
@@ -134,16 +135,6 @@ class Pipeline:
             log_pi, corpus.offsets, self.config.detector.segment_penalty
         )
         return following
-
-
-def _corpus(demonstrations: Demonstrations, split: str) -> Corpus:
-    if split == "train":
-        trajectories = demonstrations.trajectories("train")
-    else:
-        trajectories = demonstrations.trajectories("validation")
-    return Corpus.build(
-        demonstrations.domain, trajectories.states, trajectories.actions, trajectories.offsets
-    )
 
 
 def open_run(folder: Path, config: TrainingConfig, resume: bool) -> None:

@@ -137,11 +137,12 @@ class DetectorStage(Stage):
         self.segments = segment_batch(valid, None, rng, 2048, detector.horizon, policy.chunk)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
-        """Whole trajectories, and as many random segments as they have states."""
+        """Whole trajectories, and some random segments that keep the policy broad."""
         chosen = rng.choice(len(self.train.offsets) - 1, size=size)
         part = select_trajectories(self.train, chosen)
         horizon, chunk = self.detector.horizon, self.policy.chunk
-        segments = segment_batch(self.train, self.augment, rng, len(part.states), horizon, chunk)
+        count = len(part.states) // 4
+        segments = segment_batch(self.train, self.augment, rng, count, horizon, chunk)
         return {
             "trajectory_states": torch.from_numpy(part.states),
             "trajectory_actions": torch.from_numpy(part.actions),

@@ -31,6 +31,7 @@ class World:
 def join_world(device: str | None, threads: int | None) -> Iterator[World]:
     """Joins the processes that torchrun started, if any, and picks the device."""
     chosen = _device(device)
+    torch.use_deterministic_algorithms(True, warn_only=True)
     if threads is not None:
         torch.set_num_threads(threads)
     size = int(os.environ.get("WORLD_SIZE", "1"))

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from hips import domains
+from hips.errors import ConfigError
+from hips.models.networks.layers import GridShape, SymbolPlanes
+from hips.seeding import stream
+from hips.training.config import default_config, override
+from hips.training.networks import Networks
+
+BATCH = 6
+
+
+def _networks(name: str) -> tuple[domains.Domain, Networks, torch.Tensor]:
+    domain = domains.create(name)
+    states = torch.from_numpy(domain.sample(stream(0, "networks"), BATCH))
+    return domain, Networks(domain.spec, default_config(domain, "smoke")), states
+
+
+def _all_have_gradients(module: nn.Module, loss: torch.Tensor, skip: tuple[str, ...] = ()) -> None:
+    loss.backward()
+    missing = [
+        name
+        for name, parameter in module.named_parameters()
+        if parameter.grad is None and not name.startswith(skip)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", domains.names())
+def test_policy(name: str) -> None:
+    domain, networks, states = _networks(name)
+    log_probabilities = networks.policy(states, states.roll(1, 0))
+    chunk = networks.policy.chunk
+    assert log_probabilities.shape == (BATCH, chunk, domain.spec.num_actions)
+    assert torch.allclose(log_probabilities.exp().sum(-1), torch.ones(BATCH, chunk), atol=1e-5)
+    _all_have_gradients(networks.policy, log_probabilities[..., 0].sum())
+
+
+@pytest.mark.parametrize("name", domains.names())
+def test_subgoal_model(name: str) -> None:
+    domain, networks, states = _networks(name)
+    model = networks.subgoals
+    codes = model.encode(states, states.roll(1, 0))
+    assert torch.allclose(codes.norm(dim=-1), torch.ones(BATCH), atol=1e-5)
+    scores = model.decode(model.features(states), codes, states)
+    assert scores.shape == (BATCH, *domain.spec.shape, domain.spec.num_symbols)
+    _all_have_gradients(model, scores.sum())
+
+
+@pytest.mark.parametrize("name", domains.names())
+def test_prior_heuristic_dynamics_detector(name: str) -> None:
+    domain, networks, states = _networks(name)
+    codes, actions = networks.prior(states)
+    assert codes.shape == (BATCH, domain.preset.num_codes)
+    assert actions.shape == (BATCH, domain.spec.num_actions)
+    _all_have_gradients(networks.prior, codes[:, 0].sum() + actions[:, 0].sum())
+    distances = networks.heuristic(states)
+    assert distances.shape == (BATCH,)
+    assert (distances >= 0).all()
+    _all_have_gradients(networks.heuristic, distances.sum())
+    scores = networks.dynamics(states, torch.zeros(BATCH, dtype=torch.long))
+    assert scores.shape == (BATCH, *domain.spec.shape, domain.spec.num_symbols)
+    _all_have_gradients(networks.dynamics, scores.sum())
+    queries, keys, values = networks.detector.embed(states)
+    assert queries.shape == keys.shape == (BATCH, networks.detector.width)
+    logits = networks.detector.score(queries, keys.unsqueeze(1))
+    _all_have_gradients(networks.detector, logits.sum() + values.sum())
+
+
+def test_planes_fold_and_crop() -> None:
+    shape = GridShape(5, 7, 4, 2, border=0, downsample=2, positions=False)
+    states = torch.randint(0, 4, (3, 5, 7), dtype=torch.uint8)
+    planes = SymbolPlanes(shape)(states)
+    assert planes.shape == (3, 16, *shape.cells)
+    assert shape.cells == (3, 4)
+    assert planes.sum() == 3 * 5 * 7  # one symbol in every cell, none in the padding
+    bordered = GridShape(5, 7, 4, 2, border=1)
+    assert SymbolPlanes(bordered)(states).shape == (3, 3, 3, 5)
+
+
+def test_without_positions_any_size_is_taken() -> None:
+    domain = domains.create("sokoban")
+    config = override(default_config(domain, "smoke"), ["network.positions=false"])
+    networks = Networks(domain.spec, config).eval()
+    larger = torch.zeros(2, 14, 17, dtype=torch.uint8)
+    assert networks.heuristic(larger).shape == (2,)
+    assert networks.policy(larger, larger).shape[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [("network.channels=30", "multiple of 4"), ("vqvae.num_codes=1", "num_codes 2")],
+)
+def test_sizes_that_cannot_be_are_refused(setting: str, message: str) -> None:
+    domain = domains.create("sliding_tiles")
+    config = override(default_config(domain, "smoke"), [setting])
+    with pytest.raises(ConfigError, match=message):
+        Networks(domain.spec, config)
+
+
+def test_kmeans_finds_known_clusters_and_gradients_pass_straight_through() -> None:
+    domain = domains.create("sliding_tiles", height=2, width=2)
+    config = override(
+        default_config(domain, "smoke"), ["vqvae.num_codes=4", "vqvae.code_dimension=8"]
+    )
+    torch.manual_seed(0)
+    model = Networks(domain.spec, config).subgoals.train()
+    centres = torch.eye(8)[:4]
+    points = nn.functional.normalize(centres.repeat(64, 1) + 0.01 * torch.randn(256, 8), dim=-1)
+    model.quantise(points)
+    similarity = nn.functional.normalize(model.code_vectors, dim=-1) @ centres.T
+    assert (similarity.max(dim=0).values > 0.99).all()
+    points.requires_grad_(True)
+    model.eval()
+    model.train()
+    quantised, indices, _ = model.quantise(points)
+    assert len(indices.unique()) == 4
+    quantised.sum().backward()
+    assert points.grad is not None
+    assert points.grad.abs().sum() > 0
