@@ -9,7 +9,7 @@ import numpy as np
 
 from hips.domains.base import Bools
 from hips.planner.protocols import Floats, Ints
-from hips.planner.result import Statistics
+from hips.planner.result import PROFILE_EDGES, Statistics
 
 COUNTS = (
     "subgoal_expansions",
@@ -21,6 +21,8 @@ COUNTS = (
     "replans",
     "clamped",
 )
+_LOW_LEVEL = COUNTS.index("action_expansions")
+_EDGES = np.array(PROFILE_EDGES)
 PHASES = ("expand", "estimate", "bookkeeping", "validate")
 
 
@@ -35,6 +37,7 @@ class Ledger:
         self._rounds = 0
         self._began_round = np.zeros(num_slots, dtype=np.int64)
         self._counts = np.zeros((num_slots, len(COUNTS)), dtype=np.int64)
+        self._profiles = np.zeros((num_slots, len(PROFILE_EDGES)), dtype=np.int64)
         self._phases = [0.0] * len(PHASES)
         self._phases_before = np.zeros((num_slots, len(PHASES)))
         self._began = np.zeros(num_slots)
@@ -42,6 +45,7 @@ class Ledger:
     def begin(self, slot: int) -> None:
         """Starts the books of a new search."""
         self._counts[slot] = 0
+        self._profiles[slot] = 0
         self._phases_before[slot] = self._phases
         self._began_round[slot] = self._rounds
         self._began[slot] = time.perf_counter()
@@ -63,6 +67,8 @@ class Ledger:
         self._rounds += 1
         for place, amount in enumerate(amounts):
             self._counts[slots, place] += amount
+        bins = np.searchsorted(_EDGES, self.expansions()[slots], side="right") - 1
+        self._profiles[slots, bins] += amounts[_LOW_LEVEL]
 
     def spend(self, num_searches: int, seconds: Sequence[float]) -> None:
         """Divides the seconds of a round, by phase, among the searches that took part in it."""
@@ -71,6 +77,7 @@ class Ledger:
 
     def statistics(self, slot: int, peak_bytes: int) -> Statistics:
         """The record of one search."""
+        used = int(np.searchsorted(_EDGES, self.expansions()[slot], side="right"))
         phases = (np.array(self._phases) - self._phases_before[slot]).tolist()
         return Statistics(
             expansions=int(self.expansions()[slot]),
@@ -78,4 +85,5 @@ class Ledger:
             seconds=float(self.elapsed()[slot]),
             phases=dict(zip(PHASES, phases, strict=True)),
             peak_bytes=peak_bytes,
+            action_profile=tuple(self._profiles[slot, :used].tolist()),
         )

@@ -10,6 +10,9 @@ from typing import Any, Self
 from hips.errors import HipsError
 from hips.planner.outcomes import Outcome
 
+PROFILE_EDGES = tuple(sorted({int(2 ** (power / 2)) for power in range(48)}))
+"""1, 2, 4, 5, 8 … : bins of expansion numbers that widen as a search goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -43,6 +46,8 @@ class Statistics:
         seconds: wall-clock time from the start of this search to its end.
         phases: seconds by phase; a round shared by many searches is divided among them.
         peak_bytes: memory of the search's nodes.
+        action_profile: `action_expansions` by when they happened: one number for each bin of
+            expansion numbers, whose lower ends are `PROFILE_EDGES`.
     """
 
     expansions: int = 0
@@ -57,6 +62,7 @@ class Statistics:
     seconds: float = 0.0
     phases: Mapping[str, float] = field(default_factory=dict)
     peak_bytes: int = 0
+    action_profile: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,7 @@ class Result:
         """One flat JSON object; `from_json` is its inverse."""
         statistics = dataclasses.asdict(self.statistics)
         statistics["phases"] = dict(self.statistics.phases)
+        statistics["action_profile"] = list(self.statistics.action_profile)
         return {
             "outcome": self.outcome.value,
             "plan": list(self.plan),
@@ -108,11 +115,13 @@ class Result:
         """The result that `to_json` wrote; keys it does not know are ignored."""
         try:
             names = [item.name for item in dataclasses.fields(Statistics)]
+            statistics = {name: content[name] for name in names}
+            statistics["action_profile"] = tuple(statistics["action_profile"])
             return cls(
                 outcome=Outcome(content["outcome"]),
                 plan=tuple(content["plan"]),
                 segments=tuple(Segment(**segment) for segment in content["segments"]),
-                statistics=Statistics(**{name: content[name] for name in names}),
+                statistics=Statistics(**statistics),
                 seed=content["seed"],
                 message=content["message"],
             )
