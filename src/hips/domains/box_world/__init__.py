@@ -14,14 +14,14 @@ Rules, for the moves up, right, down and left in a walled room:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hips.domains import register
+from hips.domains import _pddl, register
 from hips.domains.base import (
     Actions,
     Bools,
@@ -34,7 +34,8 @@ from hips.domains.base import (
     Scores,
     Symmetry,
 )
-from hips.domains.box_world import expert, generator, kernels, levels, sprites
+from hips.domains.box_world import expert, generator, kernels, levels, pddl, sprites
+from hips.domains.defaults import export_text, require_format
 from hips.errors import ConfigError, LevelError
 
 MIN_SIZE, MAX_SIZE = 4, 30
@@ -67,6 +68,7 @@ class BoxWorld(Domain):
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "ood": {"distractors": 4, "distractor_length": 3, "tangled": True}
     }
+    formats: ClassVar[tuple[str, ...]] = ("text", "pddl")
     environment_id: ClassVar[str | None] = "BoxWorld"
 
     def __post_init__(self) -> None:
@@ -106,6 +108,9 @@ class BoxWorld(Domain):
             code_dimension=128,
             segment_penalty=0.1,
             commitment=0.1,
+            channels=32,
+            blocks=4,
+            attention=2,
             max_distance=128,
             demonstrations=30_000,
             paper_demonstrations=22_100,
@@ -183,6 +188,19 @@ class BoxWorld(Domain):
     def parse_many(self, text: str) -> list[Grid]:
         """All levels of a file; smaller ones are filled up with wall to this domain's size."""
         return levels.read(text, self.size + 2, MAX_SIZE + 2, self.colours)
+
+    def export(self, states: Sequence[Grid], format: str) -> str:
+        """Levels as text, or problems in PDDL."""
+        require_format(self, format)
+        return _pddl.export(self, states) if format == "pddl" else export_text(self, states, format)
+
+    def pddl(self, state: Grid) -> tuple[str, str]:
+        """Domain and problem in PDDL, for classical planners."""
+        return pddl.domain_text(), pddl.problem_text(state)
+
+    def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
+        """The actions of a classical planner's plan, one step a line."""
+        return _pddl.read_moves(lines, pddl.VERBS)
 
     def render(self, state: Grid, cell: int = 32) -> Image:
         """An RGB picture `[H * cell, W * cell, 3]`."""

@@ -13,8 +13,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hips.domains import register
-from hips.domains._pddl import format_pddl, moves_of_plan
+from hips.domains import _pddl, register
 from hips.domains.base import (
     Actions,
     Bools,
@@ -79,10 +78,14 @@ class SlidingTiles(Domain):
             code_dimension=128,
             segment_penalty=0.1,
             commitment=0.1,
+            channels=64,
+            attention=1,
+            policy_channels=48,
             max_distance=256,
             demonstrations=20_000,
             paper_demonstrations=5_100,
             epsilon=1e-5,
+            laptop=("detector.batch=12",),
         )
 
     def _flat(self, states: Grids) -> Grids:
@@ -160,7 +163,7 @@ class SlidingTiles(Domain):
         """One puzzle a line, or problems in PDDL."""
         require_format(self, format)
         if format == "pddl":
-            return format_pddl(pddl.domain_text(), map(pddl.problem_text, states))
+            return _pddl.export(self, states)
         return "".join(f"{self.text(state)}\n" for state in states)
 
     def pddl(self, state: Grid) -> tuple[str, str]:
@@ -169,7 +172,7 @@ class SlidingTiles(Domain):
 
     def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
         """The actions of a classical planner's plan, one step a line."""
-        return moves_of_plan(lines)
+        return _pddl.read_moves(lines)
 
     def render(self, state: Grid, cell: int = 32) -> Image:
         """Numbered blocks in a tray."""

@@ -8,9 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hips.domains import register
+from hips.domains import _pddl, register
 from hips.domains._geometry import dihedral
-from hips.domains._pddl import format_pddl, moves_of_plan
 from hips.domains.base import (
     Actions,
     Bools,
@@ -74,11 +73,14 @@ class TravellingSalesman(Domain):
             code_dimension=64,
             segment_penalty=0.05,
             commitment=0.0,
+            channels=32,
+            attention=2,
+            downsample=2,
             max_distance=512,
             demonstrations=10_000,
             paper_demonstrations=10_000,
             epsilon=0.0,
-            evaluation="phs_hat",
+            laptop=("horizon=20", "policy.chunk=20", "detector.batch=10"),
         )
 
     def _flat(self, states: Grids) -> Grids:
@@ -135,7 +137,7 @@ class TravellingSalesman(Domain):
         if format == "tsplib":
             return tsplib.format_instances(states)
         if format == "pddl":
-            return format_pddl(pddl.domain_text(), map(pddl.problem_text, states))
+            return _pddl.export(self, states)
         return export_text(self, states, format)
 
     def plan_formats(self, state: Grid, actions: Actions) -> Mapping[str, str]:
@@ -148,7 +150,7 @@ class TravellingSalesman(Domain):
 
     def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
         """The actions of a classical planner's plan, one step a line."""
-        return moves_of_plan(lines)
+        return _pddl.read_moves(lines)
 
     def render(self, state: Grid, cell: int = 32) -> Image:
         """A map with cities, the start and the agent."""
