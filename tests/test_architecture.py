@@ -15,7 +15,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "hips"
 ORDER = ("domains", "demonstrations", "models", "planner", "training", "benchmark", "cli")
-FOUNDATIONS = ("errors", "registry", "seeding", "files", "workers", "_version")
+FOUNDATIONS = ("errors", "registry", "seeding", "files", "statistics", "workers", "_version")
 ENTRANCES = ("__init__", "__main__")
 TORCH_FOLDERS = ("training", "models/networks")
 TRAINING_PACKAGES = ("torch", "vector_quantize_pytorch", "tensorboard", "safetensors")
