@@ -152,7 +152,9 @@ def test_exit_codes() -> None:
     assert exit_code([Outcome.SOLVED, Outcome.UNSOLVABLE]) == 1
 
 
-@pytest.mark.parametrize("module", ["planner", "expander", "outcomes", "evaluations"])
+@pytest.mark.parametrize(
+    "module", ["planner", "expander", "outcomes", "evaluations", "budget", "result"]
+)
 def test_examples_in_docstrings_run(module: str) -> None:
     found = doctest.testmod(importlib.import_module(f"hips.planner.{module}"))
     assert found.attempted > 0

@@ -20,6 +20,9 @@ class Budget:
 
     A limit of zero is a valid question: is the start already solved?
 
+    >>> Budget(expansions=1_000, seconds=60.0, bytes=1 << 30).seconds
+    60.0
+
     Attributes:
         expansions: expanded nodes, the N of the paper's tables.
         seconds: wall-clock time since the search began.

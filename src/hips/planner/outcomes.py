@@ -7,7 +7,11 @@ from enum import Enum
 
 
 class Outcome(Enum):
-    """The end of one search. Only `SOLVED` carries a plan, only `UNSOLVABLE` is a proof."""
+    """The end of one search. Only `SOLVED` carries a plan, only `UNSOLVABLE` is a proof.
+
+    >>> Outcome("unsolvable").exit_code
+    1
+    """
 
     SOLVED = "solved"
     """A plan was found and an independent replay in the true domain confirmed it."""

@@ -69,6 +69,10 @@ class Statistics:
 class Result:
     """The end of one search.
 
+    >>> result = Result(Outcome.SOLVED, ("up", "left"))
+    >>> result.length, Result.from_json(result.to_json()) == result
+    (2, True)
+
     Attributes:
         outcome: how it ended.
         plan: names of the low-level actions, empty unless solved (or solved at the start).
