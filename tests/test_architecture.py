@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "hips"
-ORDER = ("domains", "demonstrations", "models", "planner", "training", "benchmark", "cli")
+ORDER = (
+    "domains",
+    "demonstrations",
+    "models",
+    "planner",
+    "training",
+    "baselines",
+    "benchmark",
+    "cli",
+)
 FOUNDATIONS = ("errors", "registry", "seeding", "files", "statistics", "workers", "_version")
 ENTRANCES = ("__init__", "__main__")
 TORCH_FOLDERS = ("training", "models/networks")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hips.domains.base import Actions, Domain, Grids, Preset, replay
-from hips.errors import ContractError
+from hips.errors import ContractError, LevelError
 from hips.seeding import stream
 
 QUALITIES = (0.0, 0.5, 1.0)
@@ -253,6 +253,24 @@ def _check_symmetries(subject: _Subject) -> None:
         _require(goals, f"'{symmetry.name}' changes which states are goals.")
 
 
+def _check_pddl(subject: _Subject) -> None:
+    domain = subject.domain
+    for start in subject.starts:
+        task = domain.pddl(start)
+        if task is None:
+            _require("pddl" not in domain.formats, "'pddl' is a format, but `pddl` returns None.")
+            return
+        for text, kind in zip(task, ("domain", "problem"), strict=True):
+            _require(f"(define ({kind} " in text, f"there is no `(define ({kind} …`.")
+            _require(text.count("(") == text.count(")"), f"the {kind}'s parentheses do not match.")
+    _require(not len(domain.plan_from_pddl(["; no steps"])), "a plan without steps has actions.")
+    try:
+        domain.plan_from_pddl(["(no-such-step)"])
+    except LevelError:
+        return
+    raise ContractError("plan_from_pddl must refuse a foreign step with a LevelError.")
+
+
 def _check_size(subject: _Subject) -> None:
     again = subject.domain.for_grid(subject.starts[0])
     _require(again.spec == subject.domain.spec, "for_grid changes the domain for its own grids.")
@@ -266,5 +284,6 @@ _CHECKS: dict[str, Callable[[_Subject], None]] = {
     "is_legal": _check_legality,
     "decode": _check_decoding,
     "symmetries": _check_symmetries,
+    "pddl": _check_pddl,
     "for_grid": _check_size,
 }

@@ -1,14 +1,14 @@
-"""What PDDL texts of grid domains share: cells, their neighbours, and plans of four moves."""
+"""What PDDL texts of grid domains share: cells, their neighbours, files and plans."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from hips.domains._geometry import DIRECTIONS
-from hips.domains.base import Actions
+from hips.domains.base import Actions, Domain, Grid
 from hips.errors import LevelError
 
 NEXT_TO = {
@@ -18,7 +18,7 @@ NEXT_TO = {
     "left": "(beside ?to ?from)",
 }
 """The condition under which a move in each direction leads from `?from` to `?to`."""
-_STEP = re.compile(r"(?:[\d.]+\s*:\s*)?\(?\s*move-(\w+)\b")
+_NUMBER = re.compile(r"[\d.]+\s*:\s*")
 
 
 def cell_name(row: int, column: int) -> str:
@@ -41,25 +41,37 @@ def neighbours(height: int, width: int) -> str:
     return "\n    ".join(facts)
 
 
-def format_pddl(domain: str, problems: Iterable[str]) -> str:
-    """A domain and its problems as the text of one file."""
-    return "\n".join([domain, *problems])
+def export(domain: Domain, states: Sequence[Grid]) -> str:
+    """The PDDL domain and then one problem a state, as the text of one file."""
+    tasks = [task for state in states if (task := domain.pddl(state)) is not None]
+    return "\n".join([*(rules for rules, _ in tasks[:1]), *(problem for _, problem in tasks)])
 
 
-def moves_of_plan(lines: Iterable[str]) -> Actions:
-    """Actions of a plan file whose steps are named `move-up`, `move-right` and so on.
+def read_steps(lines: Iterable[str], step: re.Pattern[str], allowed: str) -> Actions:
+    """Actions of a plan file with one step a line.
 
     Blank lines and comments (`;`) are skipped; steps may be numbered and in any case.
+
+    Args:
+        lines: the lines of the file.
+        step: matches a whole step in lower case; its first group is the direction.
+        allowed: the steps there are, for the message about any other.
     """
     names = list(DIRECTIONS)
     actions: list[int] = []
     for number, line in enumerate(lines, start=1):
-        step = line.split(";")[0].strip().lower()
-        if not step:
+        text = line.split(";")[0].strip().lower()
+        if not text:
             continue
-        match = _STEP.match(step)
+        match = step.fullmatch(_NUMBER.sub("", text, count=1) if text[0].isdigit() else text)
         if match is None or match.group(1) not in names:
-            allowed = ", ".join(f"move-{name}" for name in names)
             raise LevelError(f"not a step of this domain; steps are {allowed}", number, 1)
         actions.append(names.index(match.group(1)))
     return np.array(actions, dtype=np.int64)
+
+
+def read_moves(lines: Iterable[str], verbs: Sequence[str] = ("move",)) -> Actions:
+    """Actions of a plan whose steps are named `move-up`, `move-right` and so on."""
+    step = re.compile(rf"\(?\s*(?:{'|'.join(verbs)})-(\w+)(?:\s[\w\s\-]*)?\)?")
+    allowed = ", ".join(f"{verb}-{name}" for verb in verbs for name in DIRECTIONS)
+    return read_steps(lines, step, allowed)

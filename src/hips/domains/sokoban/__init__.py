@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hips.domains import register
+from hips.domains import _pddl, register
 from hips.domains._geometry import dihedral
 from hips.domains.base import (
     Actions,
@@ -124,12 +124,10 @@ class Sokoban(Domain):
         return [levels.pad(level, self.spec.shape) for level in levels.read_many(text)]
 
     def export(self, states: Sequence[Grid], format: str) -> str:
-        """Levels as XSB, as a Boxoban file, or one level as PDDL (domain, then problem)."""
+        """Levels as XSB, as a Boxoban file, or problems in PDDL."""
         require_format(self, format)
         if format == "pddl":
-            if len(states) != 1:
-                raise ConfigError(f"A PDDL file holds one level, not {len(states)}.")
-            return "\n".join(self.pddl(states[0]))
+            return _pddl.export(self, states)
         if format == "boxoban":
             return "\n".join(f"; {i}\n{self.text(state)}\n" for i, state in enumerate(states))
         return "\n".join(f"{self.text(state)}\n" for state in states)
@@ -138,9 +136,9 @@ class Sokoban(Domain):
         """The PDDL domain and the problem of `state`."""
         return pddl.DOMAIN, pddl.problem(state)
 
-    def plan_from_pddl(self, lines: Sequence[str]) -> Actions:
-        """The actions of a classical planner's plan for `pddl`."""
-        return self.spec.action_indices(pddl.read_plan(lines))
+    def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
+        """The actions of a classical planner's plan, one step a line."""
+        return pddl.read_plan(lines)
 
     def plan_formats(self, state: Grid, actions: Actions) -> Mapping[str, str]:
         """The plan in LURD notation; capitals push."""

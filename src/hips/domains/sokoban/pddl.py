@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from hips.domains._pddl import cell_name
-from hips.domains.base import Grid
+from hips.domains._pddl import cell_name, read_steps
+from hips.domains.base import Actions, Grid
 from hips.domains.sokoban.kernels import (
     ACTIONS,
     BOX,
@@ -20,9 +20,8 @@ from hips.domains.sokoban.kernels import (
     ROW_STEP,
     WALL,
 )
-from hips.errors import LevelError
 
-_STEP = re.compile(r"(?:[\d.]+\s*:\s*)?\(?\s*(?:move|push)\s[\w\s\-]*\b(\w+)\s*\)?")
+_STEP = re.compile(r"\(?\s*(?:move|push)\s[\w\s\-]*\b(\w+)\s*\)?")
 DOMAIN = """\
 (define (domain sokoban)
   (:requirements :strips :typing)
@@ -78,19 +77,6 @@ def _neighbours(state: Grid, open_cells: list[tuple[int, int]]) -> Iterator[str]
                 yield f"(beside {cell_name(r, c)} {cell_name(*to)} {name})"
 
 
-def read_plan(lines: Sequence[str]) -> list[str]:
-    """Action names of a plan with one `(move …)` or `(push …)` a line.
-
-    Blank lines and comments (`;`) are skipped; steps may be numbered and in any case.
-    """
-    names = []
-    for number, line in enumerate(lines, start=1):
-        step = line.split(";")[0].strip().lower()
-        if not step:
-            continue
-        match = _STEP.fullmatch(step)
-        if match is None or match.group(1) not in ACTIONS:
-            reason = "not a step of this domain; steps are (move …) and (push …), direction last"
-            raise LevelError(reason, number, 1)
-        names.append(match.group(1))
-    return names
+def read_plan(lines: Iterable[str]) -> Actions:
+    """The actions of a plan with one `(move …)` or `(push …)` a line."""
+    return read_steps(lines, _STEP, "(move …) and (push …), direction last")
