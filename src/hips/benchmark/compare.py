@@ -1,0 +1,148 @@
+"""Two result sets instance by instance: who is ahead, and whether that could be chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hips.benchmark import lines
+from hips.benchmark.document import Curve, Document, Figure, Section, Table, number
+from hips.benchmark.metrics import RESOURCES
+from hips.benchmark.queries import Results
+from hips.errors import HipsError, MissingExtraError
+
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One suite and configuration in both sets.
+
+    Attributes:
+        suite: name of the suite.
+        configuration: what the search was.
+        both: costs of instances that both solved, first and second.
+        only_first: instances that only the first solved.
+        only_second: instances that only the second solved.
+        neither: instances that none solved.
+    """
+
+    suite: str
+    configuration: str
+    both: tuple[tuple[float, float], ...]
+    only_first: int
+    only_second: int
+    neither: int
+
+    @property
+    def total(self) -> int:
+        """Instances in both sets."""
+        return len(self.both) + self.only_first + self.only_second + self.neither
+
+
+def pairs(first: Path, second: Path, resource: str = "expansions") -> list[Pair]:
+    """All runs that two folders have in common, matched by instance and configuration."""
+    cost = RESOURCES.get(resource).expression
+    one, two = (Results(lines.find(folder)) for folder in (first, second))
+    columns = "suite, configuration, timed, instance, seed"
+    query = f"SELECT {columns}, min(solved::INT) AS solved, avg({cost}) AS cost FROM runs GROUP BY "
+    table = "matched_second"
+    one.connection.execute(
+        f"CREATE TEMP TABLE {table} (suite VARCHAR, configuration VARCHAR, timed BOOLEAN, "
+        "instance VARCHAR, seed BIGINT, solved INT, cost DOUBLE)"
+    )
+    rows = two.ask(query + columns)
+    if rows:
+        one.connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    found = one.ask(
+        f"SELECT suite, configuration, list([a.cost, b.cost]) FILTER (WHERE a.solved = 1 AND "
+        "b.solved = 1), count(*) FILTER (WHERE a.solved > b.solved), "
+        "count(*) FILTER (WHERE a.solved < b.solved), "
+        "count(*) FILTER (WHERE a.solved = 0 AND b.solved = 0) "
+        f"FROM ({query}{columns}) a JOIN {table} b USING ({columns}) "
+        "GROUP BY suite, configuration, timed ORDER BY suite, configuration"
+    )
+    if not found:
+        raise HipsError(f"{first} and {second} have no instance and method in common.")
+    return [
+        Pair(suite, configuration, tuple((a, b) for a, b in both or ()), ahead, behind, neither)
+        for suite, configuration, both, ahead, behind, neither in found
+    ]
+
+
+def solved_chance(pair: Pair) -> float:
+    """McNemar's exact test: how likely so uneven a split is if both solve equally often."""
+    differing = pair.only_first + pair.only_second
+    return float(_statistics().binomtest(pair.only_first, differing).pvalue) if differing else 1.0
+
+
+def cost_chance(pair: Pair) -> float:
+    """Wilcoxon's signed-rank test of the costs of instances that both solved."""
+    if all(a == b for a, b in pair.both):
+        return 1.0
+    found = _statistics().wilcoxon([a for a, _ in pair.both], [b for _, b in pair.both])
+    return float(found.pvalue)
+
+
+def build(first: Path, second: Path, resource: str = "expansions") -> Document:
+    """The comparison as a report: one scatter per suite and configuration."""
+    found = pairs(first, second, resource)
+    label = RESOURCES.get(resource).label
+    columns = (
+        "suite, method",
+        "n",
+        "both",
+        "only A",
+        "only B",
+        "neither",
+        "p (solved)",
+        f"mean {label} A",
+        f"mean {label} B",
+        "p (cost)",
+    )
+    section = Section(
+        "compare",
+        f"A: {first}, B: {second}",
+        "Instances are matched by hash. p (solved): McNemar's exact test; p (cost): Wilcoxon's "
+        f"signed-rank test on commonly solved instances; below {SIGNIFICANT} a difference is "
+        "unlikely to be chance, unless many comparisons are made.",
+        (Table("Common runs", columns, tuple(_row(pair) for pair in found)),),
+        tuple(_scatter(pair, number, label) for number, pair in enumerate(found)),
+    )
+    return Document("Comparison of two result sets", (), (section,))
+
+
+def _row(pair: Pair) -> tuple[str, ...]:
+    count = max(1, len(pair.both))
+    means = [sum(costs[side] for costs in pair.both) / count for side in (0, 1)]
+    return (
+        f"{pair.suite}, {pair.configuration}",
+        str(pair.total),
+        str(len(pair.both)),
+        str(pair.only_first),
+        str(pair.only_second),
+        str(pair.neither),
+        _chance(solved_chance(pair)),
+        *(number(mean) for mean in means),
+        _chance(cost_chance(pair)),
+    )
+
+
+def _chance(value: float) -> str:
+    return f"{value:.3g}" + (" *" if value < SIGNIFICANT else "")
+
+
+def _scatter(pair: Pair, place: int, label: str) -> Figure:
+    x, y = (tuple(max(costs[side], 1e-3) for costs in pair.both) for side in (0, 1))
+    title = f"{pair.suite}, {pair.configuration}"
+    curve = Curve("instances", x, y, dots=True)
+    return Figure(f"compare-{place}", title, f"{label}, A", f"{label}, B", (curve,), diagonal=True)
+
+
+def _statistics() -> Any:
+    try:
+        from scipy import stats
+    except ImportError:
+        raise MissingExtraError("Comparing results", "bench") from None
+    return stats

@@ -1,0 +1,147 @@
+"""Methods: named ways to solve instances, each reduced to settings that results can repeat."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hips.domains import Domain, Grid
+from hips.errors import ConfigError, ModelError
+from hips.files import sha256
+from hips.models import bundle
+from hips.planner.budget import Budget
+from hips.planner.components import SearchSettings
+from hips.planner.parallel import SolveOptions
+from hips.planner.protocols import DynamicsMode
+from hips.planner.result import Result
+from hips.planner.search import OnResult
+
+Peer: TypeAlias = Callable[[Domain, Grid, float | None], Result]
+PEER_MODULE = "hips.baselines"
+"""Where planners made by others are wrapped, one function by the name of the method."""
+KINDS = ("search", "peer")
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to solve instances.
+
+    Attributes:
+        name: what results call it.
+        label: what reports call it.
+        kind: `search` for the search of this package, `peer` for another planner.
+        search: which children a node has.
+        evaluation: in which order nodes are expanded.
+        epsilon: ε of eq:pi; None for what suits the domain.
+        dynamics: who simulates what.
+        model: name or folder of a model; None for the domain's own.
+        needs_model: whether it cannot run without a model.
+    """
+
+    name: str
+    label: str
+    kind: str = "search"
+    search: str | None = None
+    evaluation: str | None = None
+    epsilon: float | None = None
+    dynamics: str = "true"
+    model: str | None = None
+    needs_model: bool = True
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ConfigError(f"Method '{self.name}' is of kind '{self.kind}', not {KINDS}.")
+
+    @staticmethod
+    def from_json(name: str, content: Mapping[str, Any]) -> Method:
+        """The method that an entry of the catalogue describes."""
+        try:
+            return Method(name, **{"label": name, **content})
+        except TypeError as error:
+            raise ConfigError(f"Method '{name}' of the catalogue is not valid ({error}).") from None
+
+    def configuration(self, domain: Domain) -> str:
+        """Everything that decides the search, spelled out: equal texts mean equal searches."""
+        if self.kind == "peer":
+            return f"peer {self.name}"
+        epsilon = domain.preset.epsilon if self.epsilon is None else self.epsilon
+        mixed = self.search in (None, "hips-eps")
+        return " ".join(
+            [
+                self.search or "search",
+                self.evaluation or "suitable",
+                f"ε={epsilon:g}" if mixed else "ε=none",
+                self.dynamics,
+            ]
+        )
+
+    def missing(self, domain: Domain) -> str:
+        """Why the method cannot run on `domain`; empty if it can."""
+        if self.kind == "peer":
+            return "" if _find_peer(self.name) else f"'{self.name}' is not installed"
+        if self.needs_model and self._model_folder(domain) is None:
+            return f"no model '{self.model or domain.name}' is installed"
+        return ""
+
+    def model_hash(self, domain: Domain) -> str | None:
+        """Hash of the card of the model that would be used, which holds those of its files."""
+        folder = self._model_folder(domain) if self.kind == "search" else None
+        return None if folder is None else sha256(folder / bundle.CARD)
+
+    def solve(
+        self,
+        domain: Domain,
+        levels: Sequence[Grid],
+        budget: Budget,
+        batch: int,
+        seed: int,
+        on_result: OnResult | None = None,
+    ) -> list[Result]:
+        """Solves levels, `batch` of them in lockstep; results come in their order."""
+        if self.kind == "peer":
+            return self._ask_peer(domain, levels, budget, on_result)
+        settings = SearchSettings(
+            self.search, self.evaluation, self.epsilon, DynamicsMode(self.dynamics)
+        )
+        options = SolveOptions(settings, self.model, budget, batch, seed=seed)
+        return options.solve(domain, levels, on_result)
+
+    def _ask_peer(
+        self,
+        domain: Domain,
+        levels: Sequence[Grid],
+        budget: Budget,
+        on_result: OnResult | None,
+    ) -> list[Result]:
+        planner = _find_peer(self.name)
+        if planner is None:
+            raise ConfigError(f"'{self.name}' is not installed.")
+        results = []
+        for index, level in enumerate(levels):
+            results.append(planner(domain.for_grid(level), level, budget.seconds))
+            if on_result is not None:
+                on_result(index, results[-1])
+        return results
+
+    def _model_folder(self, domain: Domain) -> Path | None:
+        folder = Path(self.model or domain.name)
+        if self.model is not None and (folder / bundle.CARD).exists():
+            return folder
+        found = bundle.find(str(folder))
+        if self.model is not None and found is None:
+            raise ModelError(
+                f"No model '{self.model}'. Installed: {', '.join(bundle.installed()) or 'none'}."
+            )
+        return found
+
+
+def _find_peer(name: str) -> Peer | None:
+    """The function that wraps another planner, or None where it is not part of the install."""
+    if importlib.util.find_spec(PEER_MODULE) is None:
+        return None
+    found: Peer | None = getattr(importlib.import_module(PEER_MODULE), name, None)
+    return found

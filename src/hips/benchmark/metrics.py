@@ -1,0 +1,97 @@
+"""Every metric of a run, declared once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from hips.registry import Registry
+
+
+class Better(Enum):
+    """In which direction a metric improves."""
+
+    MORE = "more"
+    LESS = "less"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number about a run.
+
+    Attributes:
+        name: column of the table of runs.
+        label: what reports call it.
+        unit: of the number; empty for counts.
+        better: in which direction it improves.
+        expression: SQL over a run's fields.
+        aggregation: SQL aggregate over runs.
+        common: whether methods compare only on instances that all of them solved.
+    """
+
+    name: str
+    label: str
+    unit: str
+    better: Better
+    expression: str
+    aggregation: str = "avg"
+    common: bool = True
+
+
+METRICS: Registry[Metric] = Registry("metric")
+RESOURCES: Registry[Metric] = Registry("resource")
+"""Metrics that can be the x-axis of a success curve."""
+
+
+def _declare(metric: Metric, *, resource: bool = False) -> None:
+    METRICS.register(metric.name)(metric)
+    if resource:
+        RESOURCES.register(metric.name)(metric)
+
+
+_ACTION_STEPS = "list_sum([s.steps for s in segments if s.kind = 'action'])"
+
+_declare(Metric("solved", "solved", "%", Better.MORE, "outcome = 'solved'", common=False))
+_declare(Metric("expansions", "expansions", "", Better.LESS, "expansions"), resource=True)
+_declare(Metric("seconds", "seconds", "s", Better.LESS, "seconds"), resource=True)
+_declare(
+    Metric("environment_steps", "environment steps", "", Better.LESS, "environment_steps"),
+    resource=True,
+)
+_declare(
+    Metric(
+        "steps_with_model",
+        "environment steps and model calls",
+        "",
+        Better.LESS,
+        "environment_steps + model_calls",
+    ),
+    resource=True,
+)
+_declare(Metric("generated", "generated nodes", "", Better.LESS, "generated"))
+_declare(Metric("network_calls", "network calls", "", Better.LESS, "network_calls"))
+_declare(Metric("model_calls", "model calls", "", Better.LESS, "model_calls"))
+_declare(Metric("length", "plan length", "steps", Better.LESS, "length"))
+_declare(Metric("num_segments", "segments", "", Better.NEITHER, "len(segments)"))
+_declare(
+    Metric(
+        "plan_share",
+        "low-level steps in plans",
+        "%",
+        Better.NEITHER,
+        f"coalesce({_ACTION_STEPS}, 0) / nullif(length, 0)",
+    )
+)
+_declare(
+    Metric(
+        "expansion_share",
+        "low-level expansions",
+        "%",
+        Better.NEITHER,
+        "action_expansions / nullif(expansions, 0)",
+        common=False,
+    )
+)
+_declare(Metric("replans", "rejected plans", "", Better.LESS, "replans", common=False))
+_declare(Metric("peak_bytes", "memory", "bytes", Better.LESS, "peak_bytes", "max", common=False))

@@ -1,0 +1,280 @@
+"""Questions to a file of results, answered by DuckDB."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hips.benchmark import lines
+from hips.benchmark.metrics import METRICS, RESOURCES
+from hips.errors import ConfigError, MissingExtraError
+from hips.planner.result import PROFILE_EDGES
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+FIELDS: Mapping[str, str] = {
+    "type": "VARCHAR",
+    "version": "VARCHAR",
+    "suite": "VARCHAR",
+    "source": "VARCHAR",
+    "domain": "VARCHAR",
+    "parameters": "JSON",
+    "seed": "BIGINT",
+    "index": "BIGINT",
+    "instance": "VARCHAR",
+    "level": "VARCHAR",
+    "method": "VARCHAR",
+    "configuration": "VARCHAR",
+    "model": "VARCHAR",
+    "timed": "BOOLEAN",
+    "limit_expansions": "BIGINT",
+    "limit_seconds": "DOUBLE",
+    "outcome": "VARCHAR",
+    "plan": "VARCHAR[]",
+    "length": "BIGINT",
+    "segments": "STRUCT(kind VARCHAR, label VARCHAR, steps BIGINT)[]",
+    "expansions": "BIGINT",
+    "action_expansions": "BIGINT",
+    "action_profile": "BIGINT[]",
+    "generated": "BIGINT",
+    "network_calls": "BIGINT",
+    "model_calls": "BIGINT",
+    "environment_steps": "BIGINT",
+    "replans": "BIGINT",
+    "seconds": "DOUBLE",
+    "peak_bytes": "BIGINT",
+}
+"""The fields of a run that questions are about, with their types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which runs a row of a table is made of."""
+
+    name: str
+    suite: str
+    source: str
+    configuration: str
+    timed: bool
+    limit_expansions: int | None
+    limit_seconds: float | None
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Solved instances of a row at a point.
+
+    Attributes:
+        solved: how many.
+        total: of how many.
+        error: standard error over seeds, None for a single seed.
+        censored: unsolved ones whose search was given up before it had cost as much.
+    """
+
+    solved: int
+    total: int
+    error: float | None
+    censored: int = 0
+
+
+class Results:
+    """The runs of one file, as the table `runs` with a column per metric."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import duckdb
+        except ImportError:
+            raise MissingExtraError("Evaluating results", "bench") from None
+        for _ in lines.read(path):  # damage is named line by line, which DuckDB would not do
+            pass
+        self.path = path
+        self.connection: DuckDBPyConnection = duckdb.connect()
+        columns = ", ".join(f"'{name}': '{kind}'" for name, kind in FIELDS.items())
+        # A metric may have the name of the field it is made of: the outer query only adds others.
+        extra = ", ".join(
+            f"{METRICS.get(name).expression} AS {name}" for name in METRICS if name not in FIELDS
+        )
+        self.connection.execute(
+            f"CREATE TABLE runs AS SELECT *, {extra} FROM read_json(?, "
+            f"format = 'newline_delimited', columns = {{{columns}}}, ignore_errors = true, "
+            "maximum_object_size = 268435456) WHERE type = 'run'",
+            [str(path)],
+        )
+        self._check_versions()
+
+    def _check_versions(self) -> None:
+        found = self.ask("SELECT DISTINCT version FROM runs ORDER BY version")
+        if len(found) > 1:
+            raise ConfigError(
+                f"{self.path}: results of versions {', '.join(v for (v,) in found)} are mixed; "
+                "report each from a file of its own."
+            )
+
+    def ask(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows that a query gives."""
+        return list(self.connection.execute(query, list(parameters)).fetchall())
+
+    def choose(self, selections: Sequence[Selection], solved_by: str | None = None) -> Chosen:
+        """The runs of some rows; with `solved_by` only instances that this row solved."""
+        costs = " ".join(
+            f"WHEN '{name}' THEN {RESOURCES.get(name).expression}" for name in RESOURCES
+        )
+        self.connection.execute("DROP TABLE IF EXISTS chosen")
+        pieces: list[str] = []
+        parameters: list[Any] = []
+        for place, one in enumerate(selections):
+            pieces.append(
+                f"SELECT {place} AS place, ? AS name, CASE ? {costs} END::DOUBLE AS cost, runs.* "
+                "FROM runs WHERE suite = ? AND source = ? AND configuration = ? AND timed = ? "
+                "AND limit_expansions IS NOT DISTINCT FROM ? "
+                "AND limit_seconds IS NOT DISTINCT FROM ?"
+            )
+            parameters += [one.name, one.resource, one.suite, one.source, one.configuration]
+            parameters += [one.timed, one.limit_expansions, one.limit_seconds]
+        self.connection.execute(
+            f"CREATE TEMP TABLE chosen AS {' UNION ALL '.join(pieces)}", parameters
+        )
+        if solved_by is not None:
+            self.connection.execute(
+                "DELETE FROM chosen WHERE instance NOT IN "
+                "(SELECT instance FROM chosen WHERE name = ? AND solved)",
+                [solved_by],
+            )
+        return Chosen(self)
+
+
+class Chosen:
+    """Questions about the runs that `Results.choose` chose."""
+
+    def __init__(self, results: Results) -> None:
+        self._ask = results.ask
+
+    def names(self) -> list[str]:
+        """Rows that have runs, in order."""
+        return [
+            n for (n,) in self._ask("SELECT name FROM chosen GROUP BY name ORDER BY min(place)")
+        ]
+
+    def instances(self) -> list[str]:
+        """Hashes of the instances."""
+        return [h for (h,) in self._ask("SELECT DISTINCT instance FROM chosen ORDER BY instance")]
+
+    def success(self, points: Sequence[float | None]) -> dict[tuple[str, float | None], Share]:
+        """Solved instances of every row at every point of its resource."""
+        found = {}
+        for point in points:
+            rows = self._ask(
+                "WITH by_seed AS (SELECT name, seed, count(*) AS total, count(*) FILTER "
+                "(WHERE solved AND (?::DOUBLE IS NULL OR cost <= ?)) AS good, count(*) FILTER "
+                "(WHERE NOT solved AND starts_with(outcome, 'out_of_') AND cost < ?) AS given_up "
+                "FROM chosen GROUP BY ALL) SELECT name, sum(good), sum(total), "
+                "stddev_samp(good / total) / sqrt(count(*)), sum(given_up) "
+                "FROM by_seed GROUP BY name",
+                [point, point, point],
+            )
+            for name, solved, total, error, given_up in rows:
+                found[name, point] = Share(int(solved), int(total), error, int(given_up))
+        return found
+
+    def mean(self, metric: str, common: bool | None = None) -> dict[str, tuple[float, float, int]]:
+        """Mean, its standard error and number of runs, by row; over solved instances.
+
+        With `common` (by default as the metric declares) only instances that every row solved.
+        """
+        declared = METRICS.get(metric)
+        where = "solved" if declared.common else "TRUE"
+        if declared.common if common is None else common:
+            where += (
+                " AND instance IN (SELECT instance FROM chosen WHERE solved GROUP BY instance "
+                "HAVING count(DISTINCT name) = (SELECT count(DISTINCT name) FROM chosen))"
+            )
+        rows = self._ask(
+            f"SELECT name, {declared.aggregation}({metric}), "
+            f"stddev_samp({metric}::DOUBLE) / sqrt(count({metric})), count({metric}) FROM chosen "
+            f"WHERE {where} GROUP BY name HAVING count({metric}) > 0"
+        )
+        return {name: (float(mean), float(error or 0.0), n) for name, mean, error, n in rows}
+
+    def mean_cost(self) -> dict[str, tuple[float, float, int]]:
+        """Mean cost of solved instances in each row's resource, standard error and number."""
+        rows = self._ask(
+            "SELECT name, avg(cost), stddev_samp(cost) / sqrt(count(*)), count(*) FROM chosen "
+            "WHERE solved GROUP BY name"
+        )
+        return {name: (float(mean), float(error or 0.0), n) for name, mean, error, n in rows}
+
+    def curve(self, name: str) -> tuple[list[float], list[int], int]:
+        """Costs at which instances are solved, how many are by then, and how many there are."""
+        rows = self._ask(
+            "SELECT cost, sum(count(*)) OVER (ORDER BY cost) FROM chosen "
+            "WHERE name = ? AND solved GROUP BY cost ORDER BY cost",
+            [name],
+        )
+        ((total,),) = self._ask("SELECT count(*) FROM chosen WHERE name = ?", [name])
+        return [float(cost) for cost, _ in rows], [int(count) for _, count in rows], int(total)
+
+    def ratio(self, name: str, reference: str) -> tuple[list[float], list[float]]:
+        """Unsolved instances of a row divided by those of the reference, at every cost.
+
+        Only instances that both have run; the curve ends where the reference has none left.
+        """
+        rows = self._ask(
+            "WITH pairs AS (SELECT a.cost AS a_cost, a.solved AS a_solved, b.cost AS b_cost, "
+            "b.solved AS b_solved FROM chosen a JOIN chosen b USING (instance, seed) "
+            "WHERE a.name = ? AND b.name = ?), "
+            "steps AS (SELECT DISTINCT x FROM (SELECT a_cost AS x FROM pairs WHERE a_solved "
+            "UNION ALL SELECT b_cost FROM pairs WHERE b_solved)) "
+            "SELECT x, count(*) FILTER (WHERE NOT (a_solved AND a_cost <= x)), "
+            "count(*) FILTER (WHERE NOT (b_solved AND b_cost <= x)) "
+            "FROM steps CROSS JOIN pairs GROUP BY x ORDER BY x",
+            [name, reference],
+        )
+        left = [(float(x), ours / theirs) for x, ours, theirs in rows if theirs]
+        return [x for x, _ in left], [y for _, y in left]
+
+    def outcomes(self) -> list[tuple[str, str, int]]:
+        """Row, outcome and number of runs."""
+        return [
+            (name, outcome, int(count))
+            for name, outcome, count in self._ask(
+                "SELECT name, outcome, count(*) FROM chosen GROUP BY ALL "
+                "ORDER BY min(place), outcome"
+            )
+        ]
+
+    def cut_by_time(self) -> dict[str, int]:
+        """Runs that neither their expansions nor their own clock ended, by row."""
+        rows = self._ask(
+            "SELECT name, count(*) FROM chosen WHERE NOT timed AND outcome IN "
+            "('out_of_time', 'out_of_memory') GROUP BY name"
+        )
+        return {name: int(count) for name, count in rows}
+
+    def profile(self, name: str) -> list[tuple[int, int, int]]:
+        """For every bin of expansion numbers: its place, low-level expansions, all expansions."""
+        bins = ", ".join(
+            f"({place}, {lower}, {upper})"
+            for place, (lower, upper) in enumerate(itertools.pairwise(PROFILE_EDGES))
+        )
+        rows = self._ask(
+            "SELECT bins.place, sum(action_profile[bins.place + 1]), "
+            "sum(least(expansions + 1, bins.upper) - bins.lower) FROM chosen JOIN "
+            f"(VALUES {bins}) AS bins(place, lower, upper) ON bins.lower <= expansions "
+            "WHERE name = ? GROUP BY bins.place ORDER BY bins.place",
+            [name],
+        )
+        return [(int(place), int(low or 0), int(total)) for place, low, total in rows]
+
+    def example(self, name: str) -> tuple[str, str, str, list[str]] | None:
+        """Domain, parameters (JSON), level and plan of the first solved instance of a row."""
+        rows = self._ask(
+            "SELECT domain, parameters::VARCHAR, level, plan FROM chosen "
+            "WHERE name = ? AND solved ORDER BY seed, index LIMIT 1",
+            [name],
+        )
+        return None if not rows else (rows[0][0], rows[0][1], rows[0][2], list(rows[0][3]))

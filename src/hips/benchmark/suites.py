@@ -1,0 +1,119 @@
+"""Instance suites: problems fixed by a seed or by level files, each with a hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hips import domains
+from hips.domains import Domain, Grid
+from hips.errors import ConfigError, LevelError
+from hips.files import read_text
+from hips.seeding import stream
+
+DRAWN = "seed"
+"""Source of instances that come from the domain's own generator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One problem of a suite.
+
+    Attributes:
+        seed: seed of the draw; 0 for levels of a file.
+        index: its place in the draw or among the levels.
+        grid: the start state `[H, W]`.
+        sha256: hash of domain, shape and cells.
+    """
+
+    seed: int
+    index: int
+    grid: Grid
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named family of problems.
+
+    Attributes:
+        name: what results call it.
+        label: what reports call it.
+        domain: name of a registered domain.
+        variant: a named parameter set of the domain.
+        parameters: parameters on top of it.
+        levels: files of levels that take the place of drawn instances.
+    """
+
+    name: str
+    label: str
+    domain: str
+    variant: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    levels: tuple[Path, ...] = ()
+
+    @staticmethod
+    def from_json(name: str, content: Mapping[str, Any]) -> Suite:
+        """The suite that an entry of the catalogue describes."""
+        try:
+            return Suite(name, **{"label": name, **content})
+        except TypeError as error:
+            raise ConfigError(f"Suite '{name}' of the catalogue is not valid ({error}).") from None
+
+    def of_files(self, levels: tuple[Path, ...]) -> Suite:
+        """This suite with the levels of files as its instances."""
+        return replace(self, levels=levels)
+
+    @property
+    def source(self) -> str:
+        """Where the instances come from, as results note it."""
+        if not self.levels:
+            return DRAWN
+        return "levels:" + ",".join(path.name for path in self.levels)
+
+    def make_domain(self) -> Domain:
+        """The domain of the instances."""
+        return domains.create(self.domain, self.variant, **self.parameters)
+
+    def instances(self, count: int, seed: int) -> list[Instance]:
+        """The first `count` instances (fewer if the files hold fewer).
+
+        Every drawn instance has a stream of its own, so that more of them never change the first.
+        """
+        domain = self.make_domain()
+        if self.levels:
+            grids = _read(domain, self.levels)[:count]
+            return [Instance(0, i, grid, fingerprint(domain, grid)) for i, grid in enumerate(grids)]
+        found = []
+        for index in range(count):
+            rng = stream(seed, "benchmark", self.name, index)
+            grid = domain.sample(rng, 1)[0]
+            found.append(Instance(seed, index, grid, fingerprint(domain, grid)))
+        return found
+
+
+def fingerprint(domain: Domain, grid: Grid) -> str:
+    """SHA-256 of an instance, in hexadecimal."""
+    label = f"{domain.name} {grid.shape[0]} {grid.shape[1]} ".encode()
+    return hashlib.sha256(label + grid.tobytes()).hexdigest()
+
+
+def combined(hashes: list[str]) -> str:
+    """SHA-256 of a whole set of instances, whatever their order."""
+    return hashlib.sha256("".join(sorted(set(hashes))).encode()).hexdigest()
+
+
+def _read(domain: Domain, files: tuple[Path, ...]) -> list[Grid]:
+    levels: list[Grid] = []
+    for file in files:
+        try:
+            found = domain.parse_many(read_text(file))
+            for level in found:
+                domain.for_grid(level)
+        except LevelError as error:
+            raise error.located(str(file)) from None
+        levels += found
+    return levels

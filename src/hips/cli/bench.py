@@ -1,0 +1,325 @@
+"""`hips bench`: every table and figure of the paper by name, reports and comparisons."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from typer.core import TyperGroup
+
+from hips.cli.options import JsonOption, PluginOption, load_plugins, note, print_json
+from hips.errors import ConfigError, UnknownNameError
+from hips.files import write_text
+
+if TYPE_CHECKING:
+    from hips.benchmark.document import Document
+    from hips.benchmark.experiments import Catalogue, Experiment
+    from hips.benchmark.runner import Request, Summary
+    from hips.benchmark.tasks import Cell
+    from hips.planner.result import Result
+
+DEFAULT_FOLDER = Path("bench-results")
+RUN, ALL = "run", "all"
+FIGURES = "figures"
+
+OutOption = Annotated[
+    Path,
+    typer.Option("--out", "-o", help="Folder of results; runs it holds are not repeated."),
+]
+CatalogueOption = Annotated[
+    Path | None, typer.Option("--catalogue", help="JSON file of experiments of your own.")
+]
+FolderArgument = Annotated[Path, typer.Argument(help="Folder of results.")]
+ResourceOption = Annotated[
+    str, typer.Option("--resource", help="What is compared, e.g. expansions or seconds.")
+]
+
+
+class _Group(TyperGroup):
+    """A group in which every name that is no verb is the name of an experiment."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The verb, or the verb `run` with the experiment's name as its first argument."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            return RUN, self.commands[RUN], args
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    help="Run the paper's experiments by name (`hips bench list`), report, compare.",
+    epilog="For example: hips bench table1 --size quick",
+)
+
+
+def register(parent: typer.Typer) -> None:
+    """Adds the verb to the command line."""
+    parent.add_typer(app, name="bench")
+
+
+@app.command(RUN)
+def run_experiments(
+    names: Annotated[
+        list[str], typer.Argument(metavar="EXPERIMENT...", help="Names of experiments, or all.")
+    ],
+    size: Annotated[str, typer.Option(help="quick, standard or full.")] = "quick",
+    problems: Annotated[
+        int | None, typer.Option("--problems", "-n", min=1, help="Instances per suite and seed.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draws of instances: seeds 0, 1, …")] = 1,
+    suites: Annotated[
+        list[str] | None, typer.Option("--suite", help="Only this suite; repeatable.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option("--method", help="Only this method; repeatable.")
+    ] = None,
+    levels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--levels",
+            "-l",
+            metavar="[SUITE=]FILE",
+            help="Levels of a file instead of drawn instances; repeatable.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Name or folder of a model, instead of the domain's.")
+    ] = None,
+    max_expansions: Annotated[int | None, typer.Option(min=0, help="Limit of a search.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(min=0, help="Limit of a search that is timed.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0, help="Time for all of it; what is missing stays open.")
+    ] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Searches in lockstep.")] = None,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
+    out: OutOption = DEFAULT_FOLDER,
+    catalogue: CatalogueOption = None,
+    json: JsonOption = False,
+    plugins: PluginOption = None,
+) -> None:
+    """Run experiments by name and report them; finished runs are never repeated.
+
+    For example:
+
+      hips bench table1 --size quick
+
+      hips bench table1 --suite sokoban --levels unfiltered.txt --problems 100 --out boxoban
+
+      hips bench all --size quick --workers 2
+    """
+    from hips.benchmark import experiments, report, report_markdown, runner
+
+    load_plugins(plugins)
+    book = experiments.load(catalogue)
+    chosen = _choose(book, names, suites or (), methods or (), levels or (), model)
+    limits: dict[str, Any] = {
+        "problems": problems,
+        "timed_problems": problems,
+        "expansions": max_expansions,
+        "seconds": max_seconds,
+        "minutes": minutes,
+        "chunk": batch,
+    }
+    own = {key: value for key, value in limits.items() if value is not None}
+    asked = book.sizes.get(size)
+    if asked.minutes is not None and minutes is None:
+        own["minutes"] = asked.minutes * len(chosen)
+    request = runner.Request(
+        chosen,
+        dataclasses.replace(asked, **own),
+        tuple(range(seeds)),
+        shlex.join(["hips", *sys.argv[1:]]),
+        workers,
+        "" if catalogue is None else str(catalogue.resolve()),
+    )
+    summary = _watch(request, out)
+    document = report.build(out, tuple(experiment.name for experiment in chosen))
+    _write_report(report.build(out), out)
+    if json:
+        print_json(dataclasses.asdict(summary))
+    else:
+        for section in document.sections:
+            blocks = report_markdown.render_section(section, detail=False)
+            typer.echo("\n\n".join(blocks) + "\n")
+    note(_closing(summary, out))
+
+
+@app.command("list")
+def list_experiments(catalogue: CatalogueOption = None, json: JsonOption = False) -> None:
+    """List experiments, suites and methods by name."""
+    from hips.benchmark import experiments
+
+    book = experiments.load(catalogue)
+    if json:
+        kinds = ("experiments", "suites", "methods", "sizes")
+        print_json({kind: list(getattr(book, kind).names()) for kind in kinds})
+        return
+    table = Table("experiment", "what it shows", "suites", "methods")
+    for name in book.experiments:
+        experiment = book.experiments.get(name)
+        rows = dict.fromkeys(row.method.name for part in experiment.parts for row in part.rows)
+        suites = ", ".join(part.suite.name for part in experiment.parts)
+        table.add_row(name, experiment.title, suites, ", ".join(rows))
+    Console().print(table)
+
+
+@app.command("report")
+def make_report(
+    folder: FolderArgument = DEFAULT_FOLDER,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to write; by default beside them.")
+    ] = None,
+    plugins: PluginOption = None,
+) -> None:
+    """Make the report of a folder of results: report.md, report.html and figures."""
+    from hips.benchmark import report
+
+    load_plugins(plugins)
+    target = folder if out is None else out
+    for path in _write_report(report.build(folder), target):
+        typer.echo(str(path))
+
+
+@app.command("compare")
+def compare_results(
+    first: FolderArgument,
+    second: FolderArgument,
+    resource: ResourceOption = "expansions",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write report.md and report.html there.")
+    ] = None,
+) -> None:
+    """Compare two result sets instance by instance, with tests of significance.
+
+    For example:
+
+      hips bench compare before after --out comparison
+    """
+    from hips.benchmark import compare, report_markdown
+
+    document = compare.build(first, second, resource)
+    if out is not None:
+        _write_report(document, out)
+    for section in document.sections:
+        typer.echo("\n\n".join(report_markdown.render_section(section)))
+
+
+def _choose(
+    book: Catalogue,
+    names: Sequence[str],
+    suites: Sequence[str],
+    methods: Sequence[str],
+    levels: Sequence[str],
+    model: str | None,
+) -> tuple[Experiment, ...]:
+    """The experiments asked for, reduced to the suites and methods asked for."""
+    for name in suites:
+        book.suites.get(name)
+    for name in methods:
+        book.methods.get(name)
+    wanted = book.experiments.names() if ALL in names else dict.fromkeys(names)
+    found = [book.experiments.get(name) for name in wanted]
+    found = [one.restricted(tuple(suites), tuple(methods)) for one in found]
+    found = [one for one in found if one.parts]
+    if not found:
+        raise ConfigError("None of the experiments has these suites and methods.")
+    files = _files(levels, {part.suite.name for one in found for part in one.parts})
+    found = [one.with_levels(files) for one in found]
+    return tuple(one if model is None else one.with_model(model) for one in found)
+
+
+def _files(levels: Sequence[str], suites: set[str]) -> dict[str, tuple[Path, ...]]:
+    """Level files by suite; a suite need not be named if there is only one."""
+    files: dict[str, tuple[Path, ...]] = {}
+    for entry in levels:
+        suite, equals, file = entry.partition("=")
+        if not equals:
+            if len(suites) > 1:
+                raise ConfigError(
+                    f"'--levels {entry}' belongs to one of {', '.join(sorted(suites))}: "
+                    "write --levels SUITE=FILE, or choose one with --suite."
+                )
+            suite, file = next(iter(suites)), entry
+        if suite not in suites:
+            available = ", ".join(sorted(suites))
+            raise UnknownNameError(f"No suite '{suite}' is run here. Available: {available}.")
+        files[suite] = (*files.get(suite, ()), Path(file))
+    return files
+
+
+def _write_report(document: Document, folder: Path) -> list[Path]:
+    """Writes a report in every form; returns the files."""
+    from hips.benchmark import report_html, report_markdown, report_svg
+
+    page, text = folder / "report.html", folder / "report.md"
+    write_text(page, report_html.render(document))
+    write_text(text, report_markdown.render(document, figures=FIGURES))
+    return [text, page, *report_svg.write(document, folder / FIGURES)]
+
+
+def _closing(summary: Summary, folder: Path) -> str:
+    left = f", {summary.cut_short} left open (give the command again)" if summary.cut_short else ""
+    return f"{summary.written} new runs{left}; results and report are in {folder}."
+
+
+class _LiveTable:
+    """A table of all cells, redrawn while the benchmark runs."""
+
+    def __init__(self) -> None:
+        self._live = Live(console=Console(stderr=True), auto_refresh=False, transient=True)
+        self._cells: dict[tuple[str, str, bool], list[int]] = {}
+
+    def __enter__(self) -> _LiveTable:
+        self._live.start()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._live.stop()
+
+    def begin(self, cell: Cell, done: int, total: int) -> None:
+        """Adds a row."""
+        self._cells[_place(cell)] = [done, total, 0, 0, 0]
+        self._draw()
+
+    def advance(self, cell: Cell, result: Result) -> None:
+        """Counts a run."""
+        counts = self._cells[_place(cell)]
+        counts[0] += 1
+        counts[2] += 1
+        counts[3] += result.solved
+        counts[4] += result.statistics.expansions
+        self._draw()
+
+    def _draw(self) -> None:
+        table = Table("suite", "method", "runs", "solved", "mean N")
+        for (suite, method, _), counts in self._cells.items():
+            done, total, new, solved, expansions = counts
+            share = f"{100 * solved / new:.0f} %" if new else ""
+            mean = f"{expansions / new:.0f}" if new else ""
+            table.add_row(suite, method, f"{done}/{total}", share, mean)
+        self._live.update(table, refresh=True)
+
+
+def _place(cell: Cell) -> tuple[str, str, bool]:
+    return cell.suite.label, cell.method.label, cell.limits.timed
+
+
+def _watch(request: Request, folder: Path) -> Summary:
+    from hips.benchmark import runner
+
+    with _LiveTable() as watcher:
+        summary = runner.run(request, folder, watcher)
+    for skip in summary.skipped:
+        note(f"skipped: {skip['method']} on {skip['suite']}: {skip['reason']}")
+    return summary
