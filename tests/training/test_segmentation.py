@@ -21,6 +21,7 @@ from hips.training.segmentation import (
     SegmentationObjective,
     detector_log_q,
     discounted_returns,
+    segment_rewards,
 )
 
 
@@ -58,12 +59,20 @@ def _objective(
     return total
 
 
+def test_segments_earn_their_actions_less_the_penalty() -> None:
+    log_pi = np.array([[-1.0, -2.0], [-4.0, -np.inf], [-np.inf, -np.inf]])
+    rewards = segment_rewards(log_pi, np.array([0, 3]), 0.5)
+    # To the next state; over two states: both actions towards the same subgoal.
+    assert rewards[0].tolist() == [-1.5, -2.0 - 4.0 - 0.5]
+    assert rewards[1, 0] == -4.5
+
+
 def test_returns_are_discounted_per_segment() -> None:
-    rewards = np.array([1.0, 9.0, 2.0, 9.0, 0.0])
-    is_start, ends = np.array([1, 0, 1, 0, 0]), np.array([2, 2, 4, 4, 4])
-    returns = discounted_returns(rewards, is_start, ends, np.array([0, 5]), 0.5)
-    assert returns[0] == 1.0 + 0.5 * 2.0
-    assert returns[2] == 2.0
+    rewards = np.array([[1.0, 5.0], [2.0, 7.0], [3.0, 0.0], [0.0, 0.0]])
+    chosen = np.array([[0, 1], [1, 0], [0, 0], [0, 0]])
+    returns = discounted_returns(rewards, chosen, np.array([0, 4]), 0.5)
+    assert returns[0].tolist() == [1.0 + 0.5 * 7.0, 5.0 + 0.5 * 3.0]
+    assert returns[1].tolist() == [7.0, 2.0 + 0.5 * 3.0]
 
 
 class PlantedDetector(nn.Module):

@@ -66,7 +66,8 @@ class PolicyConfig(StageConfig):
 class DetectorConfig(StageConfig):
     """REINFORCE of the detector together with the policy; `batch` counts trajectories."""
 
-    batch: int = 32
+    batch: int = 8
+    samples: int = 4
     segment_penalty: float = 0.1
     discount: float = 0.99
     entropy_bonus: float = 0.01

@@ -55,6 +55,10 @@ class Stage(ABC):
     def validate(self) -> dict[str, float]:
         """Validation metrics; "score" is what early stopping minimises."""
 
+    def rate_scales(self) -> dict[nn.Module, float]:
+        """Factors on the learning rate of parts of the objective."""
+        return {self.objective: 1.0}
+
     def prepare(self) -> None:
         """Called once before the first step of a fresh stage."""
         return
@@ -86,8 +90,11 @@ class StageRun:
         self.stage, self.seed, self.reporter, self.world = stage, seed, reporter, world
         self.folder = folder / stage.name
         self.module: nn.Module = stage.objective.to(world.device)
-        parameters = [p for p in self.module.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.Adam(parameters, lr=stage.config.learning_rate, fused=True)
+        groups = [
+            {"params": list(part.parameters()), "scale": scale}
+            for part, scale in stage.rate_scales().items()
+        ]
+        self.optimizer = torch.optim.Adam(groups, lr=stage.config.learning_rate, fused=True)
         self.step, self.seconds = 0, 0.0
         self.best, self.stale = math.inf, 0
         self.best_metrics: dict[str, float] = {}
@@ -155,9 +162,9 @@ class StageRun:
         self.module.train()
         drawn = self.stage.batch(rng, share)
         batch = {key: value.to(self.world.device) for key, value in drawn.items()}
+        factor = learning_rate_factor(self.step, self.stage.config.steps)
         for group in self.optimizer.param_groups:
-            factor = learning_rate_factor(self.step, self.stage.config.steps)
-            group["lr"] = self.stage.config.learning_rate * factor
+            group["lr"] = self.stage.config.learning_rate * factor * group["scale"]
         loss, metrics = trained(batch)
         value = float(loss.detach())
         if not math.isfinite(value):

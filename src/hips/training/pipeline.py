@@ -130,7 +130,13 @@ class Pipeline:
         self.networks.eval()
         if self.config.segmentation == "detector":
             return detector_following(self.networks.detector, corpus)
-        log_pi = pair_log_pi(self.networks.policy, corpus, self.config.horizon)
+        log_pi = pair_log_pi(
+            self.networks.policy,
+            corpus.states,
+            corpus.actions,
+            corpus.offsets,
+            self.config.horizon,
+        )
         following, _ = best_segmentation(
             log_pi, corpus.offsets, self.config.detector.segment_penalty
         )

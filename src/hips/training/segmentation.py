@@ -12,10 +12,10 @@ import torch
 from numba import njit
 from torch import Tensor, nn
 
+from hips.domains import Actions, Grids
 from hips.models.networks.heads import Detector, ReachPolicy
 from hips.models.segments import (
     best_segmentation,
-    follow_chain,
     later_states,
     likeliest_following,
     mean_objective,
@@ -26,26 +26,57 @@ from hips.training.batches import Batch, device_of, mean_metrics, parts
 from hips.training.config import DetectorConfig
 from hips.training.corpus import Augmenter, Corpus, Indices
 from hips.training.loop import Stage
-from hips.training.policy import PolicyObjective, chunk_loss, pair_batch, segment_batch
+from hips.training.policy import PolicyObjective, chunk_loss, segment_batch
 
 FORWARD_BATCH = 2048
 VALIDATION_TRAJECTORIES = 64
+IMITATED = 256
 _EPSILON = 1e-8
 
 Floats = npt.NDArray[np.float64]
 
 
 @njit(cache=True)
-def discounted_returns(
-    rewards: Floats, is_start: Indices, ends: Indices, offsets: Indices, discount: float
-) -> Floats:
-    """Return of each segment start: its reward plus the discounted return of the next segment."""
-    returns = np.zeros(len(rewards))
+def segment_rewards(log_pi: Floats, offsets: Indices, penalty: float) -> Floats:
+    """Σ log π − α of every segment: `[M, H]`, the one from state i to i + d in column d − 1.
+
+    Args:
+        log_pi: `[M, H]`, log π(a_t | s_t, s_{t+d}) in column d − 1.
+        offsets: `[N + 1]`, where trajectories start.
+        penalty: α.
+    """
+    horizon = log_pi.shape[1]
+    rewards = np.full(log_pi.shape, -np.inf)
     for n in range(len(offsets) - 1):
         last = offsets[n + 1] - 1
-        for t in range(last - 1, offsets[n] - 1, -1):
-            if is_start[t]:
-                returns[t] = rewards[t] + discount * returns[ends[t]]
+        for i in range(offsets[n], last):
+            for j in range(i + 1, min(i + horizon, last) + 1):
+                total = -penalty
+                for t in range(i, j):
+                    total += log_pi[t, j - t - 1]
+                rewards[i, j - i - 1] = total
+    return rewards
+
+
+@njit(cache=True)
+def discounted_returns(
+    rewards: Floats, chosen: Indices, offsets: Indices, discount: float
+) -> Floats:
+    """Return of every state along its chain of chosen subgoals, `[M, S]`.
+
+    Args:
+        rewards: `[M, H]` as from `segment_rewards`.
+        chosen: `[M, S]`, for each of S samples the column of the next subgoal.
+        offsets: `[N + 1]`.
+        discount: γ, per segment.
+    """
+    returns = np.zeros(chosen.shape)
+    for n in range(len(offsets) - 1):
+        for i in range(offsets[n + 1] - 2, offsets[n] - 1, -1):
+            for sample in range(chosen.shape[1]):
+                column = chosen[i, sample]
+                following = returns[i + column + 1, sample]
+                returns[i, sample] = rewards[i, column] + discount * following
     return returns
 
 
@@ -59,59 +90,58 @@ def detector_log_q(detector: Detector, states: Tensor, offsets: Indices) -> tupl
 
 
 class SegmentationObjective(nn.Module):
-    """Detector and policy together: REINFORCE with a value baseline, and imitation."""
+    """Detector and policy together: REINFORCE with a value baseline, and imitation.
+
+    The policy is asked once for every pair of near states; then any number of segmentations can
+    be sampled and scored at no cost, and every state, not only the ends of one segmentation,
+    teaches the detector.
+    """
 
     def __init__(self, config: DetectorConfig, detector: Detector, policy: ReachPolicy) -> None:
         super().__init__()
         self.config, self.detector, self.policy = config, detector, policy
 
     def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        """Samples a segmentation of each trajectory and scores it."""
+        """Samples segmentations of each trajectory and scores them."""
         states, offsets = batch["trajectory_states"], batch["offsets"].cpu().numpy()
+        actions = batch["trajectory_actions"]
         log_q, values = detector_log_q(self.detector, states, offsets)
-        chosen = torch.multinomial(log_q.detach().exp(), 1).squeeze(1)
-        following = np.arange(len(states)) + 1 + chosen.cpu().numpy()
-        ends, is_start = follow_chain(following, offsets)
-        random_log = self.policy(batch["states"], batch["subgoals"])
-        random_loss, _ = chunk_loss(random_log, batch["actions"])
-        log_pi, imitation = self._imitate(batch, ends)
-        starts = torch.from_numpy(np.flatnonzero(is_start)).to(states.device)
-        returns = self._returns(log_pi, ends, is_start, offsets)[starts]
-        taken = log_q[starts].gather(1, chosen[starts].unsqueeze(1)).squeeze(1)
-        advantage = returns - values[starts].detach()
+        samples = self.config.samples
+        chosen = torch.multinomial(log_q.detach().exp(), samples, replacement=True)
+        returns = self._returns(states, actions, chosen, offsets)
+        acting = torch.nonzero(actions >= 0).squeeze(1)
+        log_q, chosen, returns = log_q[acting], chosen[acting], returns[acting]
+        values = values[acting].unsqueeze(1)
+        advantage = returns - values.detach()
         advantage = (advantage - advantage.mean()) / (advantage.std() + _EPSILON)
-        entropy = -(log_q[starts].exp() * log_q[starts]).sum(dim=1).mean()
+        entropy = -(log_q.exp() * log_q).sum(dim=1).mean()
         loss = (
-            -(advantage * taken).mean()
-            + 0.5 * (returns - values[starts]).pow(2).mean()
+            -(advantage * log_q.gather(1, chosen)).mean()
+            + 0.5 * (returns - values).pow(2).mean()
             - self.config.entropy_bonus * entropy
-            + imitation
-            + random_loss
+            + self._imitation(batch)
         )
-        lengths = len(states) / max(1, len(starts))
         return loss, {
-            "objective": returns.mean(),
-            "segment": torch.tensor(lengths),
+            "return": returns.mean(),
+            "segment": (chosen + 1).float().mean(),
             "entropy": entropy.detach(),
         }
 
-    def _imitate(self, batch: Batch, ends: Indices) -> tuple[Tensor, Tensor]:
-        """Log π of every action towards the end of its segment `[M]`, and the mean NLL."""
-        states, actions = batch["trajectory_states"], batch["trajectory_actions"]
-        subgoals = states[torch.from_numpy(ends).to(states.device)]
-        log_probabilities = self.policy(states, subgoals)[:, :1]
-        acting = (actions >= 0).float()
-        _, first = chunk_loss(log_probabilities, actions.unsqueeze(1))
-        return (-first * acting).detach(), (first * acting).sum() / acting.sum()
+    def _returns(self, states: Tensor, actions: Tensor, chosen: Tensor, offsets: Indices) -> Tensor:
+        """Discounted returns `[M, S]` of the sampled segmentations; a segment earns Σ log π − α."""
+        mode = self.policy.training
+        self.policy.eval()
+        grids, taken = states.cpu().numpy(), actions.cpu().numpy()
+        log_pi = pair_log_pi(self.policy, grids, taken, offsets, self.detector.horizon)
+        self.policy.train(mode)
+        rewards = segment_rewards(log_pi, offsets, self.config.segment_penalty)
+        returns = discounted_returns(rewards, chosen.cpu().numpy(), offsets, self.config.discount)
+        return torch.from_numpy(returns).float().to(states.device)
 
-    def _returns(
-        self, log_pi: Tensor, ends: Indices, is_start: Indices, offsets: Indices
-    ) -> Tensor:
-        """Discounted returns of the segment starts `[M]`; a segment earns Σ log π − α."""
-        summed = np.concatenate([[0.0], np.cumsum(log_pi.cpu().numpy().astype(np.float64))])
-        rewards = summed[ends] - summed[:-1] - self.config.segment_penalty
-        returns = discounted_returns(rewards, is_start, ends, offsets, self.config.discount)
-        return torch.from_numpy(returns).float().to(log_pi.device)
+    def _imitation(self, batch: Batch) -> Tensor:
+        """Mean NLL of the actions of random segments."""
+        log_probabilities = self.policy(batch["states"], batch["subgoals"])
+        return chunk_loss(log_probabilities, batch["actions"])[0]
 
 
 class DetectorStage(Stage):
@@ -136,13 +166,16 @@ class DetectorStage(Stage):
         rng = stream(0, self.name, "validation")
         self.segments = segment_batch(valid, None, rng, 2048, detector.horizon, policy.chunk)
 
+    def rate_scales(self) -> dict[nn.Module, float]:
+        """The policy comes trained: it only follows, at a fifth of the learning rate."""
+        return {self.detector: 1.0, self.policy: 0.2}
+
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """Whole trajectories, and some random segments that keep the policy broad."""
         chosen = rng.choice(len(self.train.offsets) - 1, size=size)
         part = select_trajectories(self.train, chosen)
         horizon, chunk = self.detector.horizon, self.policy.chunk
-        count = len(part.states) // 4
-        segments = segment_batch(self.train, self.augment, rng, count, horizon, chunk)
+        segments = segment_batch(self.train, self.augment, rng, IMITATED, horizon, chunk)
         return {
             "trajectory_states": torch.from_numpy(part.states),
             "trajectory_actions": torch.from_numpy(part.actions),
@@ -153,7 +186,8 @@ class DetectorStage(Stage):
     def validate(self) -> dict[str, float]:
         """The objective of the detector's and of the exact segmentation, on held-out data."""
         following = detector_following(self.detector, self.valid)
-        log_pi = pair_log_pi(self.policy, self.valid, self.detector.horizon)
+        valid, horizon = self.valid, self.detector.horizon
+        log_pi = pair_log_pi(self.policy, valid.states, valid.actions, valid.offsets, horizon)
         penalty = self.penalty
         found = mean_objective(log_pi, following, self.valid.offsets, penalty)
         exact, _ = best_segmentation(log_pi, self.valid.offsets, penalty)
@@ -191,19 +225,23 @@ def detector_following(detector: Detector, corpus: Corpus) -> Indices:
     return likeliest_following(np.concatenate(queries), np.concatenate(keys), bias, corpus.offsets)
 
 
-def pair_log_pi(policy: ReachPolicy, corpus: Corpus, horizon: int) -> Floats:
+def pair_log_pi(
+    policy: ReachPolicy, states: Grids, actions: Actions, offsets: Indices, horizon: int
+) -> Floats:
     """Log π(a_t | s_t, s_{t+d}) for every state and d = 1 … H, `[M, H]`; −inf where none."""
-    positions, exists = later_states(corpus.offsets, horizon)
+    positions, exists = later_states(offsets, horizon)
     rows, columns = np.nonzero(exists)
+    subgoals = positions[rows, columns]
     log_pi = np.full(exists.shape, -np.inf)
-    rng = stream(0, "unused")
     device = device_of(policy)
     for first in range(0, len(rows), FORWARD_BATCH):
         part = slice(first, first + FORWARD_BATCH)
-        starts, ends = rows[part], positions[rows[part], columns[part]]
-        batch = pair_batch(corpus, None, rng, starts, ends, 1)
+        starts = torch.from_numpy(states[rows[part]]).to(device)
+        ends = torch.from_numpy(states[subgoals[part]]).to(device)
         with torch.no_grad():
-            log_probabilities = policy(batch["states"].to(device), batch["subgoals"].to(device))
-            _, first_nll = chunk_loss(log_probabilities[:, :1].cpu(), batch["actions"])
-        log_pi[rows[part], columns[part]] = -first_nll.numpy()
+            log_probabilities = policy(starts, ends)[:, 0].cpu().numpy()
+        taken = actions[rows[part]][:, None]
+        log_pi[rows[part], columns[part]] = np.take_along_axis(log_probabilities, taken, axis=1)[
+            :, 0
+        ]
     return log_pi

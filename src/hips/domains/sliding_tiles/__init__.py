@@ -85,7 +85,7 @@ class SlidingTiles(Domain):
             demonstrations=20_000,
             paper_demonstrations=5_100,
             epsilon=1e-5,
-            laptop=("detector.batch=12",),
+            laptop=("detector.batch=3",),
         )
 
     def _flat(self, states: Grids) -> Grids:

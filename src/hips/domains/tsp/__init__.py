@@ -80,7 +80,7 @@ class TravellingSalesman(Domain):
             demonstrations=10_000,
             paper_demonstrations=10_000,
             epsilon=0.0,
-            laptop=("horizon=20", "policy.chunk=20", "detector.batch=10"),
+            laptop=("horizon=20", "policy.chunk=20", "detector.batch=2"),
         )
 
     def _flat(self, states: Grids) -> Grids:
