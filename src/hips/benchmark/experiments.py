@@ -140,6 +140,7 @@ class Catalogue:
     """Everything that can be run, looked up by name."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
+        self.content = content
         self.sizes: Registry[Size] = Registry("size")
         self.methods: Registry[Method] = Registry("method")
         self.suites: Registry[Suite] = Registry("suite")

@@ -194,7 +194,7 @@ class Chosen:
                 "HAVING count(DISTINCT name) = (SELECT count(DISTINCT name) FROM chosen))"
             )
         rows = self._ask(
-            f"SELECT name, {declared.aggregation}({metric}), "
+            f"SELECT name, {declared.aggregation}({metric}::DOUBLE), "
             f"stddev_samp({metric}::DOUBLE) / sqrt(count({metric})), count({metric}) FROM chosen "
             f"WHERE {where} GROUP BY name HAVING count({metric}) > 0"
         )

@@ -65,7 +65,8 @@ def _in_order(wanted: tuple[str, ...], sessions: list[dict[str, Any]]) -> list[s
 
 
 def _catalogue(session: dict[str, Any]) -> Catalogue:
-    return catalogues.load(Path(session["catalogue"]) if session["catalogue"] else None)
+    content = session["catalogue"]
+    return catalogues.load() if content is None else Catalogue(content)
 
 
 def _environment(sessions: list[dict[str, Any]]) -> dict[str, Any]:
@@ -79,15 +80,17 @@ def _section(results: Results, name: str, session: dict[str, Any]) -> Section:
     made_tables: list[Table] = []
     made_figures: list[Figure] = []
     pictures: list[Picture] = []
-    notes = _skip_notes(experiment, session)
+    notes: list[str] = []
+    present: set[tuple[str, str]] = set()
     for part in experiment.parts:
         if part.suite.name not in session["sources"]:
             continue
         chosen = results.choose(_selections(experiment, part, size, session), part.solved_by)
         if not chosen.names():
             continue
+        present.update((part.suite.name, name) for name in chosen.names())
         made_tables.append(tables.success_table(experiment, part, chosen))
-        made_tables.append(tables.cost_table(part, chosen))
+        made_tables.append(tables.cost_table(part, chosen, experiment.timed))
         made_tables.append(tables.score_table(part, results, experiment.timed))
         made_tables.append(tables.outcome_table(part, chosen))
         made_figures += _figures(experiment, part, chosen)
@@ -102,7 +105,7 @@ def _section(results: Results, name: str, session: dict[str, Any]) -> Section:
         tuple(made_tables),
         tuple(made_figures),
         tuple(pictures),
-        unique(notes),
+        unique(_skip_notes(experiment, session, present) + notes),
     )
 
 
@@ -133,16 +136,19 @@ def _figures(experiment: Experiment, part: Part, chosen: Chosen) -> list[Figure]
     return found + (figures.share_figures(experiment, part, chosen) if part.shares else [])
 
 
-def _skip_notes(experiment: Experiment, session: dict[str, Any]) -> list[str]:
+def _skip_notes(
+    experiment: Experiment, session: dict[str, Any], present: set[tuple[str, str]]
+) -> list[str]:
     """Which rows are not there, and why."""
-    rows = {(p.suite.name, r.method.name): r for p in experiment.parts for r in p.rows}
+    skipped = {(skip["suite"], skip["method"]): skip["reason"] for skip in session["skipped"]}
     reasons: dict[tuple[str, str], list[str]] = {}
-    for skip in session["skipped"]:
-        if (skip["suite"], skip["method"]) in rows:
-            label = rows[skip["suite"], skip["method"]].label
-            reasons.setdefault((skip["suite"], skip["reason"]), []).append(label)
+    for part in experiment.parts:
+        for row in part.rows:
+            reason = skipped.get((part.suite.name, row.method.name))
+            if reason is not None and (part.suite.name, row.name) not in present:
+                reasons.setdefault((part.suite.label, reason), []).append(row.label)
     return [
-        f"Not run on {suite}: {', '.join(labels)} ({reason})."
+        f"Not run on {suite}: {'; '.join(labels)} ({reason})."
         for (suite, reason), labels in reasons.items()
     ]
 

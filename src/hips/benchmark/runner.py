@@ -6,7 +6,7 @@ import os
 import platform
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib import metadata
@@ -49,7 +49,7 @@ class Request:
         seeds: seeds of the drawn instances.
         command: how it was asked for, for the report.
         workers: processes.
-        catalogue: file the experiments come from.
+        catalogue: content of the file the experiments come from; None for the paper's.
     """
 
     experiments: tuple[Experiment, ...]
@@ -57,7 +57,7 @@ class Request:
     seeds: tuple[int, ...] = (0,)
     command: str = ""
     workers: int = 1
-    catalogue: str = ""
+    catalogue: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True)

@@ -73,10 +73,13 @@ def share_cell(share: Share) -> str:
     return f"{least}{shown}{over_seeds} [{percent(low)}, {percent(high)}]"
 
 
-def cost_table(part: Part, chosen: Chosen) -> Table:
-    """Means of the other metrics, on commonly solved instances where only they compare."""
+def cost_table(part: Part, chosen: Chosen, timed: bool) -> Table:
+    """Means of the other metrics, on commonly solved instances where only they compare.
+
+    Seconds only where searches were timed on their own: in lockstep they share them.
+    """
     labels = {row.name: row.label for row in part.rows}
-    metrics = [METRICS.get(name) for name in COST_METRICS]
+    metrics = [METRICS.get(name) for name in COST_METRICS if timed or name != "seconds"]
     means = {metric.name: chosen.mean(metric.name) for metric in metrics}
     metrics = [metric for metric in metrics if means[metric.name]]
     columns = ("method", *(_metric_heading(metric) for metric in metrics))

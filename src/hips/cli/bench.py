@@ -141,7 +141,7 @@ def run_experiments(
         tuple(range(seeds)),
         shlex.join(["hips", *sys.argv[1:]]),
         workers,
-        "" if catalogue is None else str(catalogue.resolve()),
+        None if catalogue is None else book.content,
     )
     summary = _watch(request, out)
     document = report.build(out, tuple(experiment.name for experiment in chosen))

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hips import domains
+from hips.benchmark import experiments, published
+from hips.benchmark.experiments import Catalogue, Experiment
+from hips.benchmark.suites import Suite, combined
+from hips.errors import ConfigError, HipsError, LevelError, UnknownNameError
+
+PAPER = experiments.load()
+NAMES = (
+    "table1",
+    "table2",
+    "table3",
+    "table4",
+    "gbfs",
+    "astar",
+    "epsilon",
+    "ood-boxworld",
+    "ood-sokoban",
+    "lowlevel-share",
+    "wallclock",
+    "env-steps",
+    "peers",
+)
+BASELINES = {"adasubs", "ksubs", "adasubs_gbfs", "ksubs_gbfs", "bc", "cql", "dt"}
+
+
+def test_every_experiment_of_the_paper_is_there() -> None:
+    assert PAPER.experiments.names() == NAMES
+    assert PAPER.sizes.names() == ("quick", "standard", "full")
+    assert PAPER.sizes.get("quick").minutes == 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_methods_and_suites_exist(name: str) -> None:
+    for part in PAPER.experiments.get(name).parts:
+        domain = part.suite.make_domain()
+        assert len({row.name for row in part.rows}) == len(part.rows)
+        for row in part.rows:
+            assert row.method.configuration(domain)
+        for reference in (part.solved_by, part.ratio_to):
+            assert reference is None or reference in {row.name for row in part.rows}
+
+
+def test_every_published_row_is_run_or_known_to_be_missing() -> None:
+    tables = json.loads((experiments.DATA / "published.json").read_text())["tables"]
+    for name, table in tables.items():
+        parts = {part.suite.name: part for part in PAPER.experiments.get(name).parts}
+        assert set(table["suites"]) == set(parts)
+        for suite, content in table["suites"].items():
+            rows = {row.name for row in parts[suite].rows}
+            assert set(content["rows"]) - rows <= BASELINES
+            assert list(content["points"]) == list(parts[suite].points)
+            for values in content["rows"].values():
+                assert len(values) == len(content["points"])
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (("table1", "sliding_tiles", "hips_eps", 100), "69.5 ± 3.9"),
+        (("table1", "sokoban", "hips", None), "97.9 ± 0.4"),
+        (("table2", "tsp", "hips_learned", None), "99.9 ± 0.1"),
+        (("table3", "sliding_tiles", "hips", "mean"), "108.9 ± 6.9"),
+        (("table4", "box_world", "hips_eps_dist", 20), "94.7 ± 0.5"),
+        (("gbfs", "sliding_tiles", "hips_gbfs", 50), "78.6 ± 2.6"),
+        (("astar", "tsp", "hips_eps_astar", 20), "52.4 ± 13.3"),
+        (("ood-boxworld", "box_world_ood", "hips_eps_1e-5", 200), "80.7 ± 1.6"),
+        (("wallclock", "tsp", "hips_eps_astar_learned", 7.5), "96.6 ± 1.3"),
+        (("env-steps", "sokoban", "hips_eps_with_model_calls", 250), "42.4 ± 2.7"),
+        (("table4", "tsp", "hips_eps_levin_ts", 20), "None"),
+        (("table1", "sokoban", "hips", 75), "None"),
+    ],
+)
+def test_published_values(place: tuple[str, str, str, float | None], expected: str) -> None:
+    assert str(published.value(*place)) == expected
+
+
+def test_equal_settings_have_one_configuration() -> None:
+    tiles, boxes = domains.create("sliding_tiles"), domains.create("box_world")
+    best, fixed = PAPER.methods.get("hips_eps"), PAPER.methods.get("hips_eps_1e-5")
+    assert best.configuration(tiles) == fixed.configuration(tiles)
+    assert best.configuration(boxes) != fixed.configuration(boxes)
+
+
+def test_more_instances_keep_the_first_ones() -> None:
+    suite = PAPER.suites.get("sliding_tiles")
+    few, many = suite.instances(2, 7), suite.instances(4, 7)
+    assert [i.sha256 for i in few] == [i.sha256 for i in many[:2]]
+    assert len({i.sha256 for i in (*many, *suite.instances(4, 8))}) == 8
+    assert combined(["b", "a", "a"]) == combined(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("suite", "text"),
+    [
+        ("sokoban", "; 0\n" + "\n".join(["#" * 10, "#@$ .    #", *["#        #"] * 7, "#" * 10])),
+        ("sliding_tiles", "1 0 " + " ".join(str(i) for i in range(2, 25)) + "\n"),
+    ],
+)
+def test_level_files_take_the_place_of_drawn_instances(
+    suite: str, text: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "levels"
+    file.write_text(text)
+    found = PAPER.suites.get(suite).of_files((file,)).instances(10, 0)
+    assert [(i.seed, i.index) for i in found] == [(0, 0)]
+
+
+def test_a_bad_level_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "levels").write_text("####\n#@?#\n####\n")
+    suite = PAPER.suites.get("sokoban").of_files((tmp_path / "levels",))
+    with pytest.raises(LevelError, match="levels, line 2"):
+        suite.instances(1, 0)
+
+
+def test_restricting_keeps_what_was_asked_for() -> None:
+    table: Experiment = PAPER.experiments.get("table1")
+    found = table.restricted(("tsp",), ("hips",))
+    assert [(p.suite.name, [r.name for r in p.rows]) for p in found.parts] == [("tsp", ["hips"])]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, "not a catalogue"),
+        ({"sizes": {}, "methods": {"m": {"speed": 3}}, "suites": {}}, "Method 'm'"),
+        ({"sizes": {}, "methods": {"m": {"kind": "magic"}}, "suites": {}}, "kind 'magic'"),
+        ({"sizes": {}, "methods": {}, "suites": {"s": {"size": 3}}}, "Suite 's'"),
+        (
+            {
+                "sizes": {},
+                "methods": {},
+                "suites": {"s": {"domain": "tsp"}},
+                "experiments": {"e": {"title": "", "parts": [{"suite": "t", "rows": []}]}},
+            },
+            "Unknown suite 't'",
+        ),
+    ],
+)
+def test_a_bad_catalogue_is_explained(content: object, message: str, tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text(json.dumps(content))
+    with pytest.raises(HipsError, match=message):
+        experiments.load(tmp_path / "c.json")
+
+
+def test_unknown_names_list_what_exists(catalogue: Catalogue) -> None:
+    with pytest.raises(UnknownNameError, match="Available: everything, three, clock"):
+        catalogue.experiments.get("table1")
+    with pytest.raises(ConfigError):
+        Suite.from_json("s", {})

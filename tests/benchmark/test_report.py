@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hips.benchmark import report, report_html, report_markdown, report_svg
+from hips.errors import HipsError
+from tests.benchmark.stored import stored_lines, write
+
+GOLDEN = Path(__file__).parent / "data" / "report.md"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def test_the_report_is_the_golden_one(tmp_path: Path) -> None:
+    """Set HIPS_WRITE_GOLDEN to write it anew, and look at the difference."""
+    document = report.build(write(tmp_path, stored_lines()))
+    text = report_markdown.render(document, figures="figures")
+    text = re.sub(r"^- hips: .*$", "- hips: VERSION", text, flags=re.MULTILINE)
+    if os.environ.get("HIPS_WRITE_GOLDEN"):
+        GOLDEN.write_text(text)
+    assert text == GOLDEN.read_text()
+
+
+def test_only_experiments_that_were_run(tmp_path: Path) -> None:
+    folder = write(tmp_path, stored_lines())
+    with pytest.raises(HipsError, match=r"no results of experiment 'clock'. Available: three"):
+        report.build(folder, ("clock",))
+
+
+def test_figures_are_files_that_repeat(tmp_path: Path) -> None:
+    document = report.build(write(tmp_path, stored_lines()))
+    names = [path.name for path in report_svg.write(document, tmp_path / "a")]
+    report_svg.write(document, tmp_path / "b")
+    assert names == ["three-line.svg", "three-line-ratio.svg"]
+    for name in names:
+        text = (tmp_path / "a" / name).read_text()
+        assert "<svg" in text
+        assert text == (tmp_path / "b" / name).read_text()
+
+
+def test_the_page_needs_no_network(tmp_path: Path) -> None:
+    page = report_html.render(report.build(write(tmp_path, stored_lines())))
+    without_plotly = re.sub(r"<script>/\*\*.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']?(https?:)?//", page)
+    assert without_plotly.count('class="plotly-graph-div"') == 2
+    assert "data:image/png;base64," in page
+    assert "<script>alert" not in page
+
+
+PROBE = """
+<script>
+window.problems = [];
+window.addEventListener("error", event => window.problems.push(event.message));
+const complain = console.error;
+console.error = (...words) => { window.problems.push(words.join(" ")); complain(...words); };
+window.addEventListener("load", () => setTimeout(() => {
+  const charts = [...document.querySelectorAll(".plotly-graph-div")];
+  const drawn = charts.filter(chart => chart.querySelectorAll(".scatterlayer .trace").length);
+  document.body.dataset.charts = charts.length;
+  document.body.dataset.drawn = drawn.length;
+  document.body.dataset.problems = JSON.stringify(window.problems);
+}, 500));
+</script>
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
+def test_the_page_in_a_browser(tmp_path: Path) -> None:
+    assert CHROMIUM is not None
+    page = report_html.render(report.build(write(tmp_path, stored_lines())))
+    (tmp_path / "report.html").write_text(page.replace("<title>", PROBE + "<title>", 1))
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    command += ["--virtual-time-budget=10000", "--window-size=1280,2400"]
+    address = (tmp_path / "report.html").as_uri()
+    dumped = subprocess.run(
+        [*command, "--dump-dom", address], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert 'data-problems="[]"' in dumped.stdout
+    assert 'data-charts="2"' in dumped.stdout
+    assert 'data-drawn="2"' in dumped.stdout
+    assert "CONSOLE" not in dumped.stderr
+    picture = tmp_path / "report.png"
+    subprocess.run([*command, f"--screenshot={picture}", address], timeout=120, check=True)
+    assert picture.stat().st_size > 20_000

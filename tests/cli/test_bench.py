@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hips.benchmark import lines
+from hips.errors import ConfigError, HipsError, UnknownNameError
+from tests.benchmark.conftest import model as model
+from tests.benchmark.conftest import toy_catalogue
+from tests.benchmark.stored import stored_lines, write
+from tests.cli.conftest import Run
+
+TOY = ("--catalogue", "toys.json")
+
+
+@pytest.fixture(autouse=True)
+def _toys(tmp_path: Path) -> None:
+    (tmp_path / "toys.json").write_text(json.dumps(toy_catalogue()))
+
+
+def test_help_gives_an_example(run: Run) -> None:
+    assert "hips bench table1" in run("bench", "--help").stdout
+    assert "--levels" in run("bench", "table1", "--help").stdout
+
+
+def test_names_are_listed(run: Run) -> None:
+    found = json.loads(run("bench", "list", "--json").stdout)
+    assert found["experiments"][0] == "table1"
+    assert "table1" in run("bench", "list").stdout
+
+
+@pytest.mark.usefixtures("model")
+def test_an_experiment_by_name_makes_results_and_reports(run: Run, tmp_path: Path) -> None:
+    result = run("bench", "three", *TOY, "--problems", "3", "--out", "r")
+    assert result.exit_code == 0, result.output
+    assert "| HIPS-ε " in result.stdout
+    assert "18 new runs" in result.stderr
+    assert "competition scores" not in result.stdout
+    assert "competition scores" in (tmp_path / "r" / "report.md").read_text()
+    assert (tmp_path / "r" / "report.html").stat().st_size > 1_000_000
+    assert (tmp_path / "r" / "figures" / "three-line.svg").exists()
+    again = run("bench", "three", *TOY, "--problems", "3", "--out", "r", "--json")
+    assert json.loads(again.stdout)["written"] == 0
+
+
+@pytest.mark.usefixtures("model")
+def test_all_runs_everything(run: Run) -> None:
+    result = run("bench", "all", *TOY, "--problems", "1", "--method", "hips_eps")
+    assert result.exit_code == 0, result.output
+    for name in ("everything", "three", "clock"):
+        assert f"## {name}" in result.stdout
+
+
+@pytest.mark.usefixtures("model")
+def test_levels_of_a_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "levels.txt").write_text("10000000\n")
+    ran = ("bench", "three", *TOY, "--method", "hips_eps")
+    assert run(*ran, "--levels", "line=levels.txt", "--suite", "line").exit_code == 0
+    found = [line for line in lines.read(tmp_path / "bench-results" / lines.FILE)]
+    assert [line["level"] for line in found if line["type"] == "run"] == ["10000000"]
+    assert isinstance(run(*ran, "--levels", "levels.txt").exception, ConfigError)
+    assert isinstance(run(*ran, "--levels", "x=levels.txt").exception, UnknownNameError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("tabel1",), "Did you mean 'table1'?"),
+        (("table1", "--method", "magic"), "Unknown method 'magic'. Available: phs_star"),
+        (("table1", "--suite", "chess"), "Unknown suite 'chess'. Available: sokoban"),
+        (("table1", "--size", "huge"), "Unknown size 'huge'. Available: quick, standard, full"),
+        (("table2", "--suite", "box_world"), "None of the experiments"),
+        (("table1", "--catalogue", "nothing.json"), "nothing.json: no such file"),
+        (("table1", "--model", "nothing"), "No model 'nothing'"),
+        (("report", "nowhere"), "no results here"),
+        (("compare", "nowhere", "nowhere"), "no results here"),
+    ],
+)
+def test_bad_input_says_what_is_allowed(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    error = run("bench", *arguments).exception
+    assert isinstance(error, HipsError)
+    assert message in str(error)
+
+
+def test_reports_and_comparisons_of_stored_results(run: Run, tmp_path: Path) -> None:
+    write(tmp_path / "a", stored_lines())
+    write(tmp_path / "b", stored_lines())
+    made = run("bench", "report", "a", "--out", "docs")
+    assert made.exit_code == 0, made.output
+    assert {Path(line).name for line in made.stdout.split()} >= {"report.md", "report.html"}
+    assert (tmp_path / "docs" / "report.html").exists()
+    compared = run("bench", "compare", "a", "b", "--out", "c")
+    assert compared.exit_code == 0, compared.output
+    assert "p (solved)" in compared.stdout
+    assert (tmp_path / "c" / "report.html").exists()
+
+
+def test_listing_loads_neither_duckdb_nor_plotly() -> None:
+    script = (
+        "import sys; from hips.cli import app; app(['bench', 'list'], standalone_mode=False); "
+        "sys.exit(bool({'duckdb', 'plotly', 'torch'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == 0
