@@ -166,6 +166,24 @@ def test_ctrl_c_returns_what_is_known() -> None:
     assert results[-1].statistics.expansions == 0
 
 
+@dataclasses.dataclass(frozen=True)
+class CompiledInterrupt:
+    """A policy in whose compiled kernel Ctrl-C strikes: Numba wraps it in a `SystemError`."""
+
+    calls: int = 0
+
+    def log_probabilities(self, states: Grids) -> np.ndarray:
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+
+def test_ctrl_c_inside_a_compiled_kernel_is_ctrl_c() -> None:
+    domain = TinyTiles()
+    expander = dataclasses.replace(low_level(domain), low_level=CompiledInterrupt())
+    unsolved = [s for s in domain.all_states() if not domain.is_goal(s[None])[0]][:3]
+    results = solve_many(domain, unsolved, expander, "levin_ts", batch=2)
+    assert [result.outcome for result in results] == [Outcome.INTERRUPTED] * 3
+
+
 def test_bad_problems_are_named_and_others_still_solved() -> None:
     domain = TinyTiles()
     good = domain.all_states()[9]

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hips.domains.base import Actions, Bools, Domain, Grid, Grids
-from hips.errors import ConfigError, ContractError
+from hips.errors import ConfigError, ContractError, is_interrupt
 from hips.planner import kernels
 from hips.planner.budget import Budget, available_bytes
 from hips.planner.evaluations import Evaluation, KeyFunction, resolve
@@ -136,7 +136,9 @@ class _Lockstep:
                 if len(slots := self._active()):
                     self._run_round(slots)
                 self._admit_waiting()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interrupt(error):
+                raise
             self._interrupt()
         return [result for result in self.results if result is not None]
 

@@ -92,7 +92,11 @@ class HeuristicConfig(StageConfig):
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """All of one training run; saved as JSON beside the weights."""
+    """All of one training run; saved as JSON beside the weights.
+
+    `segmented` trajectories at most are segmented for the stages that learn subgoals: the exact
+    segmentation asks the policy about every pair of near states.
+    """
 
     domain: str
     parameters: Mapping[str, Any]
@@ -102,6 +106,7 @@ class TrainingConfig:
     quality: float = 1.0
     horizon: int = 10
     segmentation: Segmentation = "detector"
+    segmented: int = 10_000
     network: NetworkConfig = field(default_factory=NetworkConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     detector: DetectorConfig = field(default_factory=DetectorConfig)

@@ -12,6 +12,7 @@ from hips.demonstrations.dataset import Demonstrations
 from hips.errors import ConfigError, DatasetError
 from hips.files import read_json, replacing, write_json
 from hips.models.segments import best_segmentation
+from hips.seeding import stream
 from hips.training import config as configuration
 from hips.training.config import TrainingConfig
 from hips.training.corpus import Corpus, Indices
@@ -22,11 +23,17 @@ from hips.training.networks import Networks
 from hips.training.policy import PolicyStage
 from hips.training.prior import PriorStage
 from hips.training.progress import Reporter
-from hips.training.segmentation import DetectorStage, detector_following, pair_log_pi
+from hips.training.segmentation import (
+    DetectorStage,
+    detector_following,
+    pair_log_pi,
+    select_trajectories,
+)
 from hips.training.subgoals import AutoencoderStage, SubgoalPairs, VqvaeStage
 from hips.training.world import World
 
 MIN_TRAINING = 10
+MAX_VALIDATION = 500
 STAGES = ("policy", "detector", "autoencoder", "vqvae", "prior", "heuristic", "dynamics")
 
 
@@ -103,11 +110,21 @@ class Pipeline:
     def pairs(self) -> tuple[SubgoalPairs, SubgoalPairs]:
         """States and their next subgoals, by the chosen segmentation, kept in the run folder."""
         if self._pairs is None:
+            train = self._some(self.train, self.config.segmented)
+            valid = self._some(self.valid, MAX_VALIDATION)
             self._pairs = (
-                SubgoalPairs(self.train, self._following("train", self.train)),
-                SubgoalPairs(self.valid, self._following("validation", self.valid)),
+                SubgoalPairs(train, self._following("train", train)),
+                SubgoalPairs(valid, self._following("validation", valid)),
             )
         return self._pairs
+
+    def _some(self, corpus: Corpus, most: int) -> Corpus:
+        """At most so many trajectories of a corpus, chosen at random."""
+        total = len(corpus.offsets) - 1
+        if total <= most:
+            return corpus
+        rng = stream(self.config.seed, "segmented")
+        return select_trajectories(corpus, np.sort(rng.choice(total, size=most, replace=False)))
 
     def _following(self, split: str, corpus: Corpus) -> Indices:
         path = self.folder / f"segmentation-{self.config.segmentation}-{split}.npz"
