@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from hips.errors import ConfigError
-from hips.pictures import ansi, fitting_cell, plan_frames, save_gif, save_png
+from hips.pictures import SUBGOAL_COLOUR, ansi, fitting_cell, plan_frames, save_gif, save_png
 from tests.toys import LineWorld
 
 STATE = np.array([[0, 0, 1, 0, 0, 0, 0, 0]], dtype=np.uint8)
@@ -19,6 +19,14 @@ def test_frames_follow_the_plan() -> None:
     assert [frame.shape for frame in frames] == [(10, 80, 3)] * 3
     np.testing.assert_array_equal(frames[0], frames[2])
     assert not np.array_equal(frames[0], frames[1])
+
+
+def test_subgoals_get_an_edge() -> None:
+    plain = plan_frames(LineWorld(), STATE, np.array([1, 1]), cell=20)
+    marked = plan_frames(LineWorld(), STATE, np.array([1, 1]), cell=20, subgoals=[1])
+    np.testing.assert_array_equal(plain[2], marked[2])
+    assert (marked[1][0] == SUBGOAL_COLOUR).all()
+    np.testing.assert_array_equal(plain[1][5:-5, 5:-5], marked[1][5:-5, 5:-5])
 
 
 def test_png_keeps_every_pixel(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ PICTURE_SIZE = 480
 FRAME_MILLISECONDS = 160
 LAST_FRAME_MILLISECONDS = 1500
 PALETTE_FRAMES = 8
+SUBGOAL_COLOUR = (255, 140, 0)
 HALF_BLOCK = "▀"
 
 
@@ -29,11 +30,24 @@ def fitting_cell(domain: Domain, size: int = PICTURE_SIZE) -> int:
 
 
 def plan_frames(
-    domain: Domain, state: Grid, actions: Actions, cell: int | None = None
+    domain: Domain,
+    state: Grid,
+    actions: Actions,
+    cell: int | None = None,
+    subgoals: Collection[int] = (),
 ) -> list[Image]:
-    """One picture `[H * cell, W * cell, 3]` per state of a plan, the start first."""
+    """One picture `[H * cell, W * cell, 3]` per state of a plan, the start first.
+
+    The states after `subgoals` many steps, where the search jumped to, get a coloured edge.
+    """
     cell = fitting_cell(domain) if cell is None else cell
-    return [domain.render(frame, cell) for frame in replay(domain, state, actions)]
+    frames = [domain.render(frame, cell) for frame in replay(domain, state, actions)]
+    edge = max(2, cell // 8)
+    for step in subgoals:
+        frames[step] = frames[step].copy()
+        for side in (np.s_[:edge], np.s_[-edge:], np.s_[:, :edge], np.s_[:, -edge:]):
+            frames[step][side] = SUBGOAL_COLOUR
+    return frames
 
 
 def save_png(image: Image, path: Path) -> None:

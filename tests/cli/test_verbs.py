@@ -12,6 +12,7 @@ from hips.cli import demo
 from hips.cli.options import parse_plan, parse_settings
 from hips.demonstrations import load
 from hips.errors import ConfigError, HipsError, LevelError
+from hips.planner.outcomes import Outcome
 from tests.cli.conftest import Run
 from tests.toys import LineWorld
 
@@ -175,8 +176,8 @@ def test_demo_solves_and_draws(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(demo, "shipped", lambda: ["line_world"])
     result = json.loads(run("demo", "--seed", "3", "--count", "4", "--json").stdout)
     assert result["seed"] == 3
-    (row,) = result["domains"]
-    assert (row["solved"], row["puzzles"]) == (4, 4)
+    (row,) = result["rows"]
+    assert (row["solved"], row["puzzles"], row["method"]) == (4, 4, demo.EXPERT)
     assert {path.name for path in (tmp_path / "demo").iterdir()} == {
         "line_world.gif",
         "line_world.png",
@@ -184,12 +185,14 @@ def test_demo_solves_and_draws(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
     assert "--seed" in run("demo", "-n", "1").stdout
 
 
-def test_demo_counts_what_it_cannot_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_demo_counts_what_it_cannot_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     hopeless = np.array([[1, 2, 0, 0, 0, 0, 0, 0]], np.uint8)
-    assert demo.solve(LineWorld(), hopeless, np.random.default_rng(0)) is None
+    assert demo.solve_by_expert(LineWorld(), hopeless, 0).outcome is Outcome.UNSOLVED_INCOMPLETE
     monkeypatch.setattr(LineWorld, "expert", lambda *_: np.array([0]))
     state = np.array([[1, 0, 0, 0, 0, 0, 0, 0]], np.uint8)
-    assert demo.solve(LineWorld(), state, np.random.default_rng(0)) is None
+    assert demo.solve_by_expert(LineWorld(), state, 0).outcome is Outcome.UNSOLVED_INCOMPLETE
+    row = demo.Row.of(LineWorld(), "m", [demo.solve_by_expert(LineWorld(), state, 0)])
+    assert (row.solved, row.mean_length) == (0, None)
 
 
 def test_only_the_package_s_domains_are_shipped() -> None:

@@ -1,12 +1,13 @@
-"""`hips demo`: fresh puzzles of every shipped domain, solved and drawn."""
+"""`hips demo`: fresh puzzles of every shipped domain, solved in several ways and drawn."""
 
 from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -15,20 +16,53 @@ from rich.table import Table
 
 from hips import domains
 from hips.cli.options import JsonOption, print_json
-from hips.domains import Actions, Domain, Grid, replay
+from hips.domains import Domain, Grid, Grids, replay
 from hips.errors import ExpertError
+from hips.models import bundle
 from hips.pictures import fitting_cell, plan_frames, save_gif, save_png
+from hips.planner.budget import Budget
+from hips.planner.components import SearchSettings
+from hips.planner.outcomes import Outcome
+from hips.planner.planner import Planner
+from hips.planner.result import Result, Segment, Statistics
 from hips.seeding import stream
 
 SEED_BITS = 31
+BUDGET = Budget(seconds=10.0)
+METHODS = {"HIPS-ε": "hips-eps", "HIPS": "hips", "PHS*": "low-level"}
+"""What is shown of each trained domain; the names of the methods and of their searches."""
+EXPERT = "expert (no model)"
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """What came of one puzzle: the plan (None if there is none) and the time it took."""
+class Row:
+    """What one method made of a domain's puzzles; means are over solved ones."""
 
-    plan: Actions | None
-    seconds: float
+    domain: str
+    method: str
+    puzzles: int
+    solved: int
+    mean_expansions: float | None
+    mean_seconds: float | None
+    mean_length: float | None
+
+    @classmethod
+    def of(cls, domain: Domain, method: str, results: Sequence[Result]) -> Row:
+        """The row of some results."""
+        solved = [result for result in results if result.outcome is Outcome.SOLVED]
+
+        def mean(values: list[float]) -> float | None:
+            return float(np.mean(values)) if values else None
+
+        return cls(
+            domain.name,
+            method,
+            len(results),
+            len(solved),
+            mean([float(r.statistics.expansions) for r in solved]),
+            mean([r.statistics.seconds for r in solved]),
+            mean([float(len(r.plan)) for r in solved]),
+        )
 
 
 def register(app: typer.Typer) -> None:
@@ -48,7 +82,8 @@ def run_demo(
 ) -> None:
     """Solve fresh puzzles of every shipped domain and draw them.
 
-    Prints a table, and writes a picture and an animated plan per domain.
+    Prints a table, and writes a picture and an animated plan per domain; its subgoals have a
+    coloured edge.
 
     For example:
 
@@ -58,13 +93,17 @@ def run_demo(
     """
     chosen = secrets.randbits(SEED_BITS) if seed is None else seed
     console = Console(stderr=json)
-    rows = []
+    rows: list[Row] = []
     for name in shipped():
         domain = domains.create(name)
+        states = domain.sample(stream(chosen, "demo", name), count)
+        save_png(domain.render(states[0], fitting_cell(domain)), out / f"{name}.png")
         with console.status(f"solving {name}"):
-            rows.append(_run_domain(domain, chosen, count, out))
+            found = solve_all(domain, states, chosen)
+        rows += [Row.of(domain, method, results) for method, results in found.items()]
+        _animate(domain, states, next(iter(found.values())), out / f"{name}.gif")
     if json:
-        print_json({"seed": chosen, "domains": rows})
+        print_json({"seed": chosen, "rows": [_content(row) for row in rows]})
         return
     _print_table(console, rows)
     console.print(f"\nPictures are in {out}/. The same puzzles again: hips demo --seed {chosen}")
@@ -79,46 +118,72 @@ def shipped() -> list[str]:
     ]
 
 
-def solve(domain: Domain, state: Grid, rng: np.random.Generator) -> Actions | None:
-    """A verified plan from `state` to a goal, or None."""
-    try:
-        plan = domain.expert(state, rng)
-    except ExpertError:
-        return None
-    return plan if domain.is_goal(replay(domain, state, plan)[-1:])[0] else None
+def solve_all(domain: Domain, states: Grids, seed: int) -> dict[str, list[Result]]:
+    """Results of each method; the best method first."""
+    if bundle.find(domain.name) is None:
+        # The first call loads compiled kernels; it is not part of what is timed.
+        solve_by_expert(domain, states[0], seed)
+        return {EXPERT: [solve_by_expert(domain, state, seed) for state in states]}
+    results = {}
+    for method, search in METHODS.items():
+        planner = Planner.load(domain.name, settings=SearchSettings(search=search))
+        planner.solve(states[0], Budget(expansions=2))
+        results[method] = [planner.solve(state, BUDGET) for state in states]
+    return results
 
 
-def _run_domain(domain: Domain, seed: int, count: int, out: Path) -> dict[str, object]:
-    states = domain.sample(stream(seed, "demo", domain.name), count)
-    # The first call loads compiled kernels; it is not part of what is timed.
-    solve(domain, states[0], stream(seed, "demo", "warm-up"))
-    attempts = [_attempt(domain, state, seed, i) for i, state in enumerate(states)]
-    plans = [attempt.plan for attempt in attempts if attempt.plan is not None]
-    save_png(domain.render(states[0], fitting_cell(domain)), out / f"{domain.name}.png")
-    if attempts[0].plan is not None:
-        frames = plan_frames(domain, states[0], attempts[0].plan, fitting_cell(domain, 320))
-        save_gif(frames, out / f"{domain.name}.gif")
-    return {
-        "domain": domain.name,
-        "puzzles": count,
-        "solved": len(plans),
-        "mean_length": float(np.mean([len(plan) for plan in plans])) if plans else None,
-        "mean_seconds": float(np.mean([attempt.seconds for attempt in attempts])),
-    }
-
-
-def _attempt(domain: Domain, state: Grid, seed: int, index: int) -> Attempt:
+def solve_by_expert(domain: Domain, state: Grid, seed: int) -> Result:
+    """The domain's own expert, for domains without a trained model; its plan is replayed."""
     started = time.perf_counter()
-    plan = solve(domain, state, stream(seed, "demo", domain.name, index))
-    return Attempt(plan, time.perf_counter() - started)
+    try:
+        plan = domain.expert(state, stream(seed, "demo", "expert"))
+    except ExpertError as error:
+        return Result(Outcome.UNSOLVED_INCOMPLETE, message=str(error))
+    seconds = time.perf_counter() - started
+    if not domain.is_goal(replay(domain, state, plan)[-1:])[0]:
+        return Result(Outcome.UNSOLVED_INCOMPLETE, message="the expert's plan misses the goal")
+    names = domain.spec.action_names(plan)
+    segments = tuple(Segment("action", name, 1) for name in names)
+    return Result(Outcome.SOLVED, names, segments, Statistics(seconds=seconds))
 
 
-def _print_table(console: Console, rows: list[dict[str, object]]) -> None:
-    table = Table("domain", title="Fresh puzzles, solved by each domain's expert")
-    for heading in ("solved", "mean length", "mean seconds"):
+def _animate(domain: Domain, states: Grids, results: Sequence[Result], path: Path) -> None:
+    """Draws the first plan that was found."""
+    for state, result in zip(states, results, strict=True):
+        if result.outcome is Outcome.SOLVED:
+            ends = np.cumsum([segment.steps for segment in result.segments])
+            subgoals = [
+                int(end)
+                for end, segment in zip(ends, result.segments, strict=True)
+                if segment.kind == "subgoal"
+            ]
+            plan = domain.spec.action_indices(result.plan)
+            cell = fitting_cell(domain, 320)
+            save_gif(plan_frames(domain, state, plan, cell, subgoals), path)
+            return
+
+
+def _content(row: Row) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in Row.__slots__}
+
+
+def _print_table(console: Console, rows: Sequence[Row]) -> None:
+    table = Table("domain", "method", title="Fresh puzzles")
+    for heading in ("solved", "mean expansions", "mean seconds", "mean length"):
         table.add_column(heading, justify="right")
+    previous = ""
     for row in rows:
-        length = "–" if row["mean_length"] is None else f"{row['mean_length']:.1f}"
-        solved = f"{row['solved']} of {row['puzzles']}"
-        table.add_row(str(row["domain"]), solved, length, f"{row['mean_seconds']:.4f}")
+        table.add_row(
+            "" if row.domain == previous else row.domain,
+            row.method,
+            f"{row.solved} of {row.puzzles}",
+            "–" if row.method == EXPERT else _number(row.mean_expansions, 1),
+            _number(row.mean_seconds, 3),
+            _number(row.mean_length, 1),
+        )
+        previous = row.domain
     console.print(table)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
