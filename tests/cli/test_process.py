@@ -136,7 +136,10 @@ def test_an_interrupted_collection_ends_at_once_with_130(tmp_path: Path) -> None
     while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert "goes on where it stopped" in errors
     assert "Traceback" not in errors
