@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
+"""Colours that people with colour-blindness can tell apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -34,6 +37,7 @@ class Curve:
         low: lower end of the interval, or empty.
         high: upper end, or empty.
         dots: whether it is single points rather than a line.
+        colour: number of its colour in `COLOURS`, the same in every figure of a section.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Curve:
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     dots: bool = False
+    colour: int = 0
 
 
 @dataclass(frozen=True, slots=True)

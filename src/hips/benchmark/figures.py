@@ -16,11 +16,13 @@ def success_figure(experiment: Experiment, part: Part, chosen: Chosen) -> Figure
     """Share of solved instances as a function of the resource, with Wilson intervals."""
     curves = []
     present = set(chosen.names())
-    for row in part.rows:
+    found = {row.name: chosen.curve(row.name) for row in part.rows if row.name in present}
+    every = sorted(cost for costs, _, _ in found.values() for cost in costs)
+    for place, row in enumerate(part.rows):
         if row.name not in present:
             continue
-        costs, counts, total = chosen.curve(row.name)
-        costs, counts = _thinned(costs, counts)
+        costs, counts, total = found[row.name]
+        costs, counts = _spanning(*_thinned(costs, counts), every)
         intervals = [wilson_interval(count, total) for count in counts]
         curves.append(
             Curve(
@@ -29,6 +31,7 @@ def success_figure(experiment: Experiment, part: Part, chosen: Chosen) -> Figure
                 tuple(100 * count / total for count in counts),
                 tuple(100 * low for low, _ in intervals),
                 tuple(100 * high for _, high in intervals),
+                colour=place,
             )
         )
     resource = part.rows[0].resource
@@ -48,10 +51,10 @@ def ratio_figure(experiment: Experiment, part: Part, chosen: Chosen) -> Figure |
     if reference is None or reference not in present:
         return None
     curves = []
-    for row in part.rows:
+    for place, row in enumerate(part.rows):
         if row.name in present and row.name != reference:
             x, y = chosen.ratio(row.name, reference)
-            curves.append(Curve(row.label, tuple(x), tuple(y)))
+            curves.append(Curve(row.label, tuple(x), tuple(y), colour=place))
     label = next(row.label for row in part.rows if row.name == reference)
     return Figure(
         f"{experiment.name}-{part.suite.name}-ratio",
@@ -78,18 +81,17 @@ def share_figures(experiment: Experiment, part: Part, chosen: Chosen) -> list[Fi
         _bars(f"{prefix}-nodes", "low-level expansions", "expansion_share", chosen, categories),
     ]
     chances, totals = [], []
-    for name in names:
+    for place, name in enumerate(names):
         profile = chosen.profile(name)
-        x = tuple(float(PROFILE_EDGES[place]) for place, _, _ in profile)
-        chances.append(
-            Curve(labels[name], x, tuple(100 * low / max(1, all_) for _, low, all_ in profile))
-        )
+        x = tuple(float(PROFILE_EDGES[number]) for number, _, _ in profile)
+        shares = tuple(100 * low / max(1, every) for _, low, every in profile)
+        chances.append(Curve(labels[name], x, shares, colour=place))
         everything = sum(low for _, low, _ in profile)
         running, so_far = [], 0
         for _, low, _ in profile:
             so_far += low
             running.append(100 * so_far / max(1, everything))
-        totals.append(Curve(labels[name], x, tuple(running)))
+        totals.append(Curve(labels[name], x, tuple(running), colour=place))
     chance = "chance that an expansion is low-level"
     spread = "low-level expansions so far"
     panels.append(Figure(f"{prefix}-chance", chance, "expansion", "low-level (%)", tuple(chances)))
@@ -118,3 +120,14 @@ def _thinned(costs: list[float], counts: list[int]) -> tuple[list[float], list[i
     stride = max(1, -(-len(costs) // MAX_POINTS))
     kept = sorted({*range(0, len(costs), stride), len(costs) - 1} & set(range(len(costs))))
     return [costs[i] for i in kept], [counts[i] for i in kept]
+
+
+def _spanning(
+    costs: list[float], counts: list[int], every: list[float]
+) -> tuple[list[float], list[int]]:
+    """The curve drawn from the first to the last cost of all curves."""
+    if every and (not costs or costs[0] > every[0]):
+        costs, counts = [every[0], *costs], [0, *counts]
+    if every and costs[-1] < every[-1]:
+        costs, counts = [*costs, every[-1]], [*counts, counts[-1]]
+    return costs, counts

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
+import re
 from html import escape
 from typing import Any
 
-from hips.benchmark.document import Curve, Document, Figure, Section, Table
+from hips.benchmark.document import COLOURS, Curve, Document, Figure, Section, Table
 from hips.errors import MissingExtraError
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-"""Colours that people with colour-blindness can tell apart."""
 STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 72rem; padding: 1rem 2rem;
@@ -24,10 +23,17 @@ th, td { padding: .25rem .7rem; border-bottom: 1px solid #e5e5e5; text-align: ri
 th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 2px solid #888; } tbody tr:hover { background: #f3f7fb; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(28rem, 1fr)); gap: 1rem; }
-.chart { height: 24rem; } figure { margin: 1rem 0; } figure img { max-width: 100%; }
+.figures > div { min-width: 0; overflow: hidden; }
+figure { margin: 1rem 0; } figure img { max-width: 100%; }
 figcaption, .note { color: #555; font-size: .9rem; } pre { background: #f5f5f5; padding: 1rem;
 overflow-x: auto; } details { margin: .5rem 0; }
 @media (max-width: 40rem) { body { padding: .5rem; } .figures { grid-template-columns: 1fr; } }
+"""
+
+# A chart takes the width that was free when it was drawn; the page may have changed since.
+RESIZE = """
+window.addEventListener("load", () =>
+  document.querySelectorAll(".plotly-graph-div").forEach(chart => Plotly.Plots.resize(chart)));
 """
 
 
@@ -45,13 +51,18 @@ def render(document: Document) -> str:
         f"<title>{escape(document.title)}</title><style>{STYLE}</style>",
         f"<script>{plotly.offline.get_plotlyjs()}</script></head><body>",
         f"<h1>{escape(document.title)}</h1>",
-        *(f"<p>{escape(text)}</p>" for text in document.about),
+        *(f"<p>{_text(text)}</p>" for text in document.about),
         f"<nav>{links}</nav>",
         *(_section(section) for section in document.sections),
         _appendix(document),
-        "</body></html>",
+        f"<script>{RESIZE}</script></body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _text(text: str) -> str:
+    """Text with its `code` marked."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
 def _section(section: Section) -> str:
@@ -62,7 +73,7 @@ def _section(section: Section) -> str:
     return "\n".join(
         [
             f'<section id="{escape(section.name)}"><h2>{escape(section.title)}</h2>',
-            f"<p>{escape(section.about)}</p>",
+            f"<p>{_text(section.about)}</p>",
             *(_table(table) for table in main),
             '<div class="figures">',
             *(_figure(figure) for figure in section.figures),
@@ -110,8 +121,8 @@ def _figure(figure: Figure) -> str:
 
 def _traces(figure: Figure) -> list[dict[str, Any]]:
     traces: list[dict[str, Any]] = []
-    for place, curve in enumerate(figure.curves):
-        colour = COLOURS[place % len(COLOURS)]
+    for curve in figure.curves:
+        colour = COLOURS[curve.colour % len(COLOURS)]
         shape = "hv" if figure.steps else "linear"
         if curve.low and not curve.dots:
             traces.append(_band(curve, colour, figure.steps))
@@ -172,7 +183,7 @@ def _layout(figure: Figure) -> dict[str, Any]:
         "xaxis": x_axis,
         "yaxis": {"title": {"text": figure.y_label}, "rangemode": "tozero"},
         "template": "plotly_white",
-        "margin": {"l": 60, "r": 20, "t": 50, "b": 50},
+        "margin": {"l": 60, "r": 20, "t": 60, "b": 50},
         "showlegend": len(figure.curves) > 1,
         "legend": {"orientation": "h", "y": -0.2},
     }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
-from hips.benchmark.document import Document, Figure
+from hips.benchmark.document import COLOURS, Document, Figure
 from hips.errors import MissingExtraError
 from hips.files import replacing
 
@@ -36,12 +37,14 @@ def _draw(figure: Figure, path: Path) -> None:
     for curve in figure.curves:
         style = "o" if curve.dots else "-"
         drawn = "steps-post" if figure.steps and not curve.dots else "default"
-        (line,) = axes.plot(curve.x, curve.y, style, drawstyle=drawn, label=curve.name)
+        colour = COLOURS[curve.colour % len(COLOURS)]
+        axes.plot(curve.x, curve.y, style, drawstyle=drawn, label=curve.name, color=colour)
         if curve.low and curve.dots:
-            axes.vlines(curve.x, curve.low, curve.high, color=line.get_color())
+            axes.vlines(curve.x, curve.low, curve.high, color=colour)
         elif curve.low:
+            step: Literal["post"] | None = "post" if figure.steps else None
             axes.fill_between(
-                curve.x, curve.low, curve.high, step="post" if figure.steps else None, alpha=0.15
+                curve.x, curve.low, curve.high, step=step, alpha=0.15, color=colour, linewidth=0
             )
     if figure.log_x:
         axes.set_xscale("log")
