@@ -26,6 +26,7 @@ from hips.planner.protocols import (
     SubgoalGenerator,
     checked_log_probabilities,
 )
+from hips.planner.stopwatch import Stopwatch
 
 T = TypeVar("T", bound=np.generic)
 
@@ -64,11 +65,12 @@ class _Edges:
 
 @dataclass(slots=True)
 class _Costs:
-    """Counts per parent, `[B]`."""
+    """Counts per parent, `[B]`, and where the time went."""
 
     environment_steps: Ints
     model_calls: Ints
     network_calls: Ints
+    watch: Stopwatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +123,11 @@ class Hybrid:
 
     def expand(self, states: Grids) -> Children:
         """Children of `states [B, H, W]`; each parent's probabilities sum to 1 (ε > 0)."""
-        costs = _Costs(*(np.zeros(len(states), dtype=np.int64) for _ in range(3)))
+        environment, model, network = np.zeros((3, len(states)), dtype=np.int64)
+        costs = _Costs(environment, model, network, Stopwatch())
         subgoals = self._subgoals(states, costs)
         actions = self._actions(states, costs)
+        costs.watch.lap("actions")
         return self._mix(len(states), subgoals, actions, costs)
 
     # -- subgoals ------------------------------------------------------------------------------
@@ -133,11 +137,14 @@ class Hybrid:
         if self.generator is None or (self.epsilon == 1.0 and self.low_level is not None):
             return _no_edges(states)
         proposals = self.generator.propose(states)
+        costs.watch.lap("proposals")
         proposals.check(states, self.domain.spec.num_actions)
         costs.network_calls += proposals.calls
         proposals = self._distinct_targets(states, _sorted_by_parent(proposals))
         parents = proposals.parents
+        costs.watch.lap("filter")
         ends = self._reach(states, proposals, costs)
+        costs.watch.lap("rollouts")
         kept = self._valid(ends.states, ends.success, states, parents)
         kept, log_probabilities = _merge_equal(
             kept, parents, ends.states, ends.lengths, proposals.log_probabilities
@@ -247,6 +254,7 @@ class Hybrid:
             costs.environment_steps,
             costs.model_calls,
             costs.network_calls,
+            costs.watch.seconds,
         )
 
     def _shares(self, count: int, subgoals: Ints, actions: Ints) -> Floats | float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,7 +23,6 @@ COUNTS = (
 )
 _LOW_LEVEL = COUNTS.index("action_expansions")
 _EDGES = np.array(PROFILE_EDGES)
-PHASES = ("expand", "estimate", "bookkeeping", "validate")
 
 
 class Ledger:
@@ -38,15 +37,15 @@ class Ledger:
         self._began_round = np.zeros(num_slots, dtype=np.int64)
         self._counts = np.zeros((num_slots, len(COUNTS)), dtype=np.int64)
         self._profiles = np.zeros((num_slots, len(PROFILE_EDGES)), dtype=np.int64)
-        self._phases = [0.0] * len(PHASES)
-        self._phases_before = np.zeros((num_slots, len(PHASES)))
+        self._phases: dict[str, float] = {}
+        self._phases_before: list[dict[str, float]] = [{} for _ in range(num_slots)]
         self._began = np.zeros(num_slots)
 
     def begin(self, slot: int) -> None:
         """Starts the books of a new search."""
         self._counts[slot] = 0
         self._profiles[slot] = 0
-        self._phases_before[slot] = self._phases
+        self._phases_before[slot] = dict(self._phases)
         self._began_round[slot] = self._rounds
         self._began[slot] = time.perf_counter()
 
@@ -70,20 +69,21 @@ class Ledger:
         bins = np.searchsorted(_EDGES, self.expansions()[slots], side="right") - 1
         self._profiles[slots, bins] += amounts[_LOW_LEVEL]
 
-    def spend(self, num_searches: int, seconds: Sequence[float]) -> None:
+    def spend(self, num_searches: int, seconds: Mapping[str, float]) -> None:
         """Divides the seconds of a round, by phase, among the searches that took part in it."""
-        for phase, spent in enumerate(seconds):
-            self._phases[phase] += spent / num_searches
+        for phase, spent in seconds.items():
+            self._phases[phase] = self._phases.get(phase, 0.0) + spent / num_searches
 
     def statistics(self, slot: int, peak_bytes: int) -> Statistics:
         """The record of one search."""
         used = int(np.searchsorted(_EDGES, self.expansions()[slot], side="right"))
-        phases = (np.array(self._phases) - self._phases_before[slot]).tolist()
+        before = self._phases_before[slot]
+        phases = {name: total - before.get(name, 0.0) for name, total in self._phases.items()}
         return Statistics(
             expansions=int(self.expansions()[slot]),
             **dict(zip(COUNTS, self._counts[slot].tolist(), strict=True)),
             seconds=float(self.elapsed()[slot]),
-            phases=dict(zip(PHASES, phases, strict=True)),
+            phases=phases,
             peak_bytes=peak_bytes,
             action_profile=tuple(self._profiles[slot, :used].tolist()),
         )

@@ -7,7 +7,8 @@ no network runs); the search adds them up per problem.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
 
@@ -102,6 +103,7 @@ class Children:
         environment_steps: `[B]`, steps in the true domain per parent.
         model_calls: `[B]`, steps in the model per parent.
         network_calls: `[B]`, network evaluations per parent.
+        phases: seconds that making them took, by phase.
     """
 
     parents: Ints
@@ -115,6 +117,7 @@ class Children:
     environment_steps: Ints
     model_calls: Ints
     network_calls: Ints
+    phases: Mapping[str, float] = field(default_factory=dict)
 
 
 class SubgoalGenerator(Protocol):

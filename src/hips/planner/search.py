@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -20,6 +18,7 @@ from hips.planner.nodes import ROOT, NodeTable
 from hips.planner.outcomes import Outcome
 from hips.planner.protocols import Children, DynamicsMode, Expander, Floats, Ints
 from hips.planner.result import Result, Segment
+from hips.planner.stopwatch import Stopwatch
 from hips.planner.validate import is_plan
 
 OnResult: TypeAlias = Callable[[int, Result], None]
@@ -235,27 +234,25 @@ class _Lockstep:
 
     def _expand(self, slots: Ints) -> None:
         """Expands the best node of every slot."""
-        clock = [time.perf_counter()]
+        watch = Stopwatch()
         parents = self.table.pop(slots)
         states = self.table.states(parents)
-        clock.append(time.perf_counter())
+        watch.lap("bookkeeping")
         children = self.expander.expand(states)
-        clock.append(time.perf_counter())
+        watch.lap_split(children.phases, "expansion")
         child_slots = slots[children.parents]
         self._count(slots, parents, children)
         trusted = children.exact & (self.table.nodes["trusted"][parents] > 0)[children.parents]
         ids, fresh = self.table.intern(child_slots, trusted, children.states)
-        clock.append(time.perf_counter())
+        watch.lap("bookkeeping")
         goals = self.domain.is_goal(children.states)
         self._estimate(ids, fresh & ~goals, child_slots, children)
-        clock.append(time.perf_counter())
+        watch.lap("heuristic")
         self._relax(ids, parents[children.parents], children, goals)
-        clock.append(time.perf_counter())
+        watch.lap("bookkeeping")
         self._try_goals(ids, goals)
-        clock.append(time.perf_counter())
-        spans = [after - before for before, after in itertools.pairwise(clock)]
-        bookkeeping = spans[0] + spans[2] + spans[4]
-        self.ledger.spend(len(slots), (spans[1], spans[3], bookkeeping, spans[5]))
+        watch.lap("validation")
+        self.ledger.spend(len(slots), watch.seconds)
 
     def _count(self, slots: Ints, parents: Ints, children: Children) -> None:
         kinds = self.table.nodes["kind"][parents]

@@ -11,6 +11,10 @@ from torch.nn import functional
 from hips.domains import GridSpec
 
 
+IMPOSSIBLE = -30.0
+"""Score of a symbol that cannot stand in a cell."""
+
+
 @dataclass(frozen=True, slots=True)
 class GridShape:
     """What a network must know of a domain.
@@ -101,7 +105,8 @@ class SymbolPlanes(nn.Module):
 class CellScores(nn.Module):
     """Scores of every symbol in every cell: features `[B, C, h, w]` -> `[B, H, W, symbols]`.
 
-    The symbols of a reference grid get a learned head start: the head predicts the *change*.
+    The symbols of a reference grid get a learned head start: the head predicts the *change*. On
+    the border symbol 0 is certain.
     """
 
     def __init__(self, shape: GridShape, channels: int) -> None:
@@ -118,9 +123,15 @@ class CellScores(nn.Module):
         rows, columns = self.shape.padding
         if rows or columns:
             scores = scores[:, :, : scores.shape[2] - rows, : scores.shape[3] - columns]
-        border = self.shape.border
-        if border:
-            scores = functional.pad(scores, (border, border, border, border))
+        if self.shape.border:
+            rim = (self.shape.border,) * 4
+            scores = torch.cat(
+                [
+                    functional.pad(scores[:, :1], rim, value=0.0),
+                    functional.pad(scores[:, 1:], rim, value=IMPOSSIBLE),
+                ],
+                dim=1,
+            )
         symbols = torch.arange(self.shape.num_symbols, dtype=torch.uint8, device=scores.device)
         same = (references.unsqueeze(1) == symbols.view(1, -1, 1, 1)).float()
         return (scores + self.head_start * same).permute(0, 2, 3, 1)
