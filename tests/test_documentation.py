@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import re
 import shlex
 import sys
@@ -13,6 +15,8 @@ import typer.main
 from hips.cli import app
 
 ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+EXAMPLES = sorted(path for path in SOURCE.rglob("*.py") if ">>>" in path.read_text())
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
@@ -29,6 +33,14 @@ def test_python_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
     names = {"__name__": "snippet"}
     for block in blocks(page, "python"):
         exec(compile(block, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_examples_in_docstrings_hold(path: Path) -> None:
+    name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted > 0
+    assert result.failed == 0
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "bash")], ids=lambda p: p.name)

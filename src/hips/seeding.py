@@ -19,7 +19,7 @@ def stream_seed(seed: int, *names: str | int) -> int:
 def stream(seed: int, *names: str | int) -> np.random.Generator:
     """A NumPy generator for the stream called `names` under `seed`.
 
-    >>> [stream(0, "demo").integers(100) == stream(0, "demo").integers(100) for _ in range(2)]
-    [True, True]
+    >>> bool(stream(0, "demo").integers(100) == stream(0, "demo").integers(100))
+    True
     """
     return np.random.Generator(np.random.PCG64(stream_seed(seed, *names)))

@@ -25,7 +25,7 @@ from hips.domains import (
     load_plugin,
     names,
 )
-from hips.errors import ContractError
+from hips.errors import ConfigError, ContractError
 from tests.toys import LineWorld
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lights_out.py"
@@ -59,6 +59,11 @@ def test_shipped_domains_keep_the_contract_on_many_states(
 def test_parameters_make_the_same_domain_again(name: str, variant: str) -> None:
     domain = create(name, variant=variant)
     assert create(name, **domain.parameters()) == domain
+
+
+def test_only_parameters_can_be_set() -> None:
+    with pytest.raises(ConfigError, match=r"Available: height, width\.$"):
+        create("sliding_tiles", formats=("xml",))
 
 
 def test_the_example_is_short_and_keeps_the_contract() -> None:

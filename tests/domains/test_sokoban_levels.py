@@ -116,6 +116,10 @@ ERRORS = [
     ("############\n#@$$$$$$$$$#\n#.........##\n############", 2, 11, "9 boxes"),
     ("#" * 21 + "\n#@$." + " " * 16 + "#\n" + "#" * 21, 1, 1, "21 columns"),
     ("5#3\n#@$.#\n#####", 1, 3, "nothing to repeat"),
+    ("5#|#@$.2)#|5#", 1, 9, "unknown character ')'"),
+    ("5#|#2(@$.#|5#", 1, 6, "never closed"),
+    ("5#|#0(-)@$.#|5#", 1, 6, "at least 1"),
+    ("5#|#9(9(9(9(9(-)))))@$.#|5#", 1, 19, "too long"),
     ("999999999999999#", 1, 16, "too long"),
     ("#" * 10**6, 1, 1001, "too long"),
     ("#\n" * 2000, 1, 1, "too many rows"),
@@ -194,6 +198,12 @@ def test_plans_are_written_as_lurd(tiny: Domain) -> None:
     names = ("up", "right", "right", "down", "left", "up", "left", "down")
     actions = tiny.spec.action_indices(names)
     assert tiny.plan_formats(level, actions) == {"lurd": "rrdLulD"}
+
+
+def test_run_lengths_may_repeat_groups(sokoban: Domain) -> None:
+    short = "8#|#@2(-$)..#|2(#6-#|)8#"
+    plain = "########\n#@ $ $..#\n#      #\n#      #\n########"
+    np.testing.assert_array_equal(sokoban.parse(short), sokoban.parse(plain))
 
 
 def test_every_format_is_read_back(sokoban: Domain) -> None:

@@ -75,7 +75,8 @@ def collect(
         progress: called after every shard.
 
     Raises:
-        DatasetError: the folder holds something else, or the expert fails too often.
+        DatasetError: the folder holds something else, or the expert fails too often; if it fails
+            on every level, nothing is left behind.
         ContractError: the expert returned a plan that does not reach a goal.
     """
     _check_settings(count, quality, workers, levels)
@@ -91,13 +92,28 @@ def collect(
         done += _requested(task)
         if progress is not None:
             progress(done, count)
+    counts = _sum_counts(tasks)
+    if counts["tried"] == counts["expert_failed"] + counts["already_solved"]:
+        _discard(tasks, out)
+        raise DatasetError(
+            f"nothing to collect: of {counts['tried']} levels the expert failed on "
+            f"{counts['expert_failed']} and {counts['already_solved']} were solved from the start."
+        )
     origin = {
         "seed": seed,
         "quality": quality,
         "source": "sampled" if levels is None else "levels",
-        "levels": _sum_counts(tasks),
+        "levels": counts,
     }
     return write_manifest(domain, out, origin)
+
+
+def _discard(tasks: Sequence[ShardTask], out: Path) -> None:
+    """Removes the shards, and the folder if nothing else is in it."""
+    for task in tasks:
+        task.path.unlink(missing_ok=True)
+    if not any(out.iterdir()):
+        out.rmdir()
 
 
 def collect_shard(task: ShardTask) -> None:

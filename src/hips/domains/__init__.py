@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+from dataclasses import fields, is_dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def create(name: str, variant: str | None = None, **parameters: Any) -> Domain:
             raise ConfigError(f"'{name}' has no variant '{variant}'. Available: {available}.")
         chosen.update(cls.variants[variant])
     chosen.update(parameters)
-    allowed = getattr(cls, "__dataclass_fields__", {})
+    allowed: list[str] = [field.name for field in fields(cls)] if is_dataclass(cls) else []
     unknown = [key for key in chosen if key not in allowed]
     if unknown:
         raise ConfigError(

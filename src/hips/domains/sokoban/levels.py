@@ -35,8 +35,10 @@ MAX_TEXT_SIZE = 1000
 
 _SYMBOL = {glyph: symbol for symbol, glyph in enumerate(GLYPHS)} | dict.fromkeys(BLANKS, FLOOR)
 _ALLOWED = "# @ + $ * . and space, - or _ for floor"
-_BOARD_START = re.compile(r"[ \-_|0-9]*#")
-_BOARD_CHARACTERS = GLYPHS + BLANKS + ROW_SEPARATOR + "0123456789"
+_TOO_LONG = f"the row is too long; at most {MAX_SIZE} columns are allowed"
+_DIGITS = "0123456789"
+_BOARD_START = re.compile(r"(?:[ \-_|]|[0-9]+\(?)*#")
+_BOARD_CHARACTERS = GLYPHS + BLANKS + ROW_SEPARATOR + _DIGITS
 _WORD = re.compile(r"[^\W\d_]{2}|;|:")
 
 
@@ -47,6 +49,15 @@ class _Row:
     line: int
     symbols: list[int]
     columns: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Characters between brackets, each with its column, and how often they are repeated."""
+
+    count: int
+    column: int
+    cells: list[tuple[str, int]]
 
 
 def write(state: Grid) -> str:
@@ -139,33 +150,51 @@ def _read_level(lines: list[tuple[int, str]]) -> Grid:
 def _read_rows(number: int, line: str) -> Iterator[_Row]:
     """The rows of one line, run lengths expanded; `|` separates several rows in a line."""
     row = _Row(number, [], [])
-    run = ""
-    for column, glyph in enumerate(line.rstrip(), start=1):
-        if glyph in "0123456789":
-            run += glyph
-            continue
-        count = int(run[:6]) if run else 1
-        if glyph not in _SYMBOL and glyph != ROW_SEPARATOR:
-            reason = f"unknown character {glyph!r}; allowed: {_ALLOWED}"
-            raise LevelError(reason, number, column)
-        if count == 0:
-            raise LevelError("a run length must be at least 1", number, column)
-        if len(row.symbols) + count > MAX_TEXT_SIZE:
-            reason = f"the row is too long; at most {MAX_SIZE} columns are allowed"
-            raise LevelError(reason, number, column)
+    for glyph, column in _expand(number, line.rstrip()):
         if glyph == ROW_SEPARATOR:
             yield row
             row = _Row(number, [], [])
+        elif len(row.symbols) == MAX_TEXT_SIZE:
+            raise LevelError(_TOO_LONG, number, column)
         else:
-            row.symbols.extend([_SYMBOL[glyph]] * count)
-            row.columns.extend([column] * count)
-        run = ""
-    if run:
-        raise LevelError(
-            f"the run length {run[:6]} has nothing to repeat", number, len(line.rstrip())
-        )
+            row.symbols.append(_SYMBOL[glyph])
+            row.columns.append(column)
     if row.symbols:
         yield row
+
+
+def _expand(number: int, text: str) -> Iterator[tuple[str, int]]:
+    """The characters of a line with their columns; `3#` repeats one, `3(-$)` several."""
+    groups: list[_Group] = []
+    run = ""
+    for column, glyph in enumerate(text, start=1):
+        if glyph in _DIGITS:
+            run += glyph
+            continue
+        count, run = int(run[:6]) if run else 1, ""
+        if count == 0:
+            raise LevelError("a run length must be at least 1", number, column)
+        if glyph == "(":
+            groups.append(_Group(count, column, []))
+            continue
+        cells = [(glyph, column)]
+        if glyph == ")" and groups:
+            group = groups.pop()
+            count, cells = group.count, group.cells
+        elif glyph not in _SYMBOL and glyph != ROW_SEPARATOR:
+            reason = f"unknown character {glyph!r}; allowed: {_ALLOWED}"
+            raise LevelError(reason, number, column)
+        if not groups:
+            for _ in range(count):
+                yield from cells
+        elif len(groups[-1].cells) + count * len(cells) > MAX_TEXT_SIZE:
+            raise LevelError(_TOO_LONG, number, column)
+        else:
+            groups[-1].cells.extend(cells * count)
+    if run:
+        raise LevelError(f"the run length {run[:6]} has nothing to repeat", number, len(text))
+    if groups:
+        raise LevelError("a bracket that is never closed", number, groups[-1].column)
 
 
 def _check_counts(grid: Grid, rows: list[_Row]) -> None:
@@ -180,7 +209,8 @@ def _check_counts(grid: Grid, rows: list[_Row]) -> None:
         raise _error_at(players[1], rows, "a second player; a level has exactly one")
     if not num_boxes and not num_goals:
         raise LevelError("the level has no box ($, or * on a goal)", rows[0].line, 1)
-    counted = f"{num_boxes} boxes and {num_goals} goals; there must be as many of each"
+    counted = f"{_count(num_boxes, 'box', 'es')} and {_count(num_goals, 'goal', 's')}"
+    counted += "; there must be as many of each"
     if num_boxes > num_goals:
         raise _error_at(boxes[num_goals], rows, f"more boxes than goals: {counted}")
     if num_goals > num_boxes:
@@ -188,6 +218,10 @@ def _check_counts(grid: Grid, rows: list[_Row]) -> None:
     if num_boxes > MAX_BOXES:
         reason = f"the level has {num_boxes} boxes; at most {MAX_BOXES} are allowed"
         raise _error_at(boxes[MAX_BOXES], rows, reason)
+
+
+def _count(number: int, word: str, plural: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}{plural}"
 
 
 def _error_at(cell: tuple[int, int] | Actions, rows: list[_Row], reason: str) -> LevelError:

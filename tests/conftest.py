@@ -1,0 +1,9 @@
+"""Shared set-up of all tests."""
+
+from __future__ import annotations
+
+import signal
+
+# A shell that starts the tests in the background makes them ignore Ctrl-C, and with them every
+# process they start; the tests of interruption need the usual behaviour.
+signal.signal(signal.SIGINT, signal.default_int_handler)
