@@ -51,6 +51,8 @@ def sample_levels(
 
       hips sample tsp --set cities=10 --format tsplib
 
+      hips sample sokoban --format pddl --out level.pddl
+
       hips sample box_world --json
     """
     domain = make_domain(name, variant, settings, plugins)
