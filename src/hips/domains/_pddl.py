@@ -41,6 +41,27 @@ def neighbours(height: int, width: int) -> str:
     return "\n    ".join(facts)
 
 
+def domain_text(name: str, types: str, predicates: str, actions: str) -> str:
+    """A domain on a grid of cells whose actions come in four directions.
+
+    Args:
+        name: the PDDL domain.
+        types: its types, `cell` among them.
+        predicates: all but `above` and `beside`.
+        actions: the text of the actions, with `{name}` for a direction and `{next_to}` for the
+            condition that `?to` lies there.
+    """
+    moves = "".join(actions.format(name=move, next_to=test) for move, test in NEXT_TO.items())
+    return (
+        f"(define (domain {name})\n"
+        "  (:requirements :strips :typing)\n"
+        f"  (:types {types})\n"
+        f"  (:predicates {predicates}\n"
+        "    (above ?upper ?lower - cell) (beside ?left ?right - cell))\n"
+        f"{moves})\n"
+    )
+
+
 def export(domain: Domain, states: Sequence[Grid]) -> str:
     """The PDDL domain and then one problem a state, as the text of one file."""
     tasks = [task for state in states if (task := domain.pddl(state)) is not None]

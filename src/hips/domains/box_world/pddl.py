@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hips.domains._pddl import NEXT_TO, cell_name, neighbours
+from hips.domains import _pddl
+from hips.domains._pddl import cell_name, neighbours
 from hips.domains.base import Grid
 from hips.domains.box_world.kernels import (
     AGENT,
@@ -19,6 +20,9 @@ from hips.domains.box_world.kernels import (
 from hips.domains.box_world.levels import LETTERS
 
 VERBS = ("move", "take", "open")
+_PREDICATES = """(at ?cell - cell) (free ?cell - cell) (held ?item - item)
+    (loose ?item - item ?cell - cell) (locked ?item - item ?cell - cell)
+    (lock ?key - item ?cell - cell)"""
 _ACTIONS = """  (:action move-{name}
     :parameters (?from ?to - cell)
     :precondition (and (at ?from) (free ?to) {next_to})
@@ -39,17 +43,7 @@ _ACTIONS = """  (:action move-{name}
 
 def domain_text() -> str:
     """The domain: `move-…` over floor, `take-…` of loose things, `open-…` of boxes."""
-    actions = "".join(_ACTIONS.format(name=name, next_to=test) for name, test in NEXT_TO.items())
-    return (
-        "(define (domain box-world)\n"
-        "  (:requirements :strips :typing)\n"
-        "  (:types cell item)\n"
-        "  (:predicates (at ?cell - cell) (free ?cell - cell) (held ?item - item)\n"
-        "    (loose ?item - item ?cell - cell) (locked ?item - item ?cell - cell)\n"
-        "    (lock ?key - item ?cell - cell)\n"
-        "    (above ?upper ?lower - cell) (beside ?left ?right - cell))\n"
-        f"{actions})\n"
-    )
+    return _pddl.domain_text("box-world", "cell item", _PREDICATES, _ACTIONS)
 
 
 def problem_text(state: Grid, name: str = "level") -> str:

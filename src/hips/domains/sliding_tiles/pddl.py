@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hips.domains._pddl import NEXT_TO, cell_name, neighbours
+from hips.domains import _pddl
+from hips.domains._pddl import cell_name, neighbours
 from hips.domains.base import Grid
 
 _ACTION = """  (:action move-{name}
@@ -14,15 +15,8 @@ _ACTION = """  (:action move-{name}
 
 def domain_text() -> str:
     """The domain: `move-…` names the direction of the blank, from `?from` to `?to`."""
-    actions = "".join(_ACTION.format(name=name, next_to=test) for name, test in NEXT_TO.items())
-    return (
-        "(define (domain sliding-tiles)\n"
-        "  (:requirements :strips :typing)\n"
-        "  (:types tile cell)\n"
-        "  (:predicates (at ?tile - tile ?cell - cell) (blank ?cell - cell)\n"
-        "    (above ?upper ?lower - cell) (beside ?left ?right - cell))\n"
-        f"{actions})\n"
-    )
+    predicates = "(at ?tile - tile ?cell - cell) (blank ?cell - cell)"
+    return _pddl.domain_text("sliding-tiles", "tile cell", predicates, _ACTION)
 
 
 def problem_text(state: Grid, name: str = "puzzle") -> str:

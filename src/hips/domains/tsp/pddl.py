@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hips.domains._pddl import NEXT_TO, cell_name, neighbours
+from hips.domains import _pddl
+from hips.domains._pddl import cell_name, neighbours
 from hips.domains.base import Grid
 from hips.domains.tsp.kernels import AGENT, CITY, START
 
@@ -17,15 +18,8 @@ _ACTION = """  (:action move-{name}
 
 def domain_text() -> str:
     """The domain: four moves, each of which visits the cell it enters."""
-    actions = "".join(_ACTION.format(name=name, next_to=test) for name, test in NEXT_TO.items())
-    return (
-        "(define (domain tsp)\n"
-        "  (:requirements :strips :typing)\n"
-        "  (:types cell)\n"
-        "  (:predicates (at ?cell - cell) (visited ?cell - cell)\n"
-        "    (above ?upper ?lower - cell) (beside ?left ?right - cell))\n"
-        f"{actions})\n"
-    )
+    predicates = "(at ?cell - cell) (visited ?cell - cell)"
+    return _pddl.domain_text("tsp", "cell", predicates, _ACTION)
 
 
 def problem_text(state: Grid, name: str = "map") -> str:
