@@ -19,6 +19,7 @@ from hips.errors import ConfigError, HipsError
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Result
 from tests.benchmark.conftest import SIZE, Counter
+from tests.toys import LineWorld
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,6 +111,9 @@ def test_a_peer_is_asked_instance_by_instance(
         return Result(Outcome.OUT_OF_TIME)
 
     monkeypatch.setattr("hips.benchmark.methods._find_peer", lambda name: planner)
+    summary = run(request_for(catalogue, "clock"), tmp_path)
+    assert (asked, summary.skipped[0]["reason"]) == ([], "'line_world' writes no PDDL")
+    monkeypatch.setattr(LineWorld, "formats", ("text", "pddl"))
     run(request_for(catalogue, "clock"), tmp_path)
     assert asked == [5, 5]
 

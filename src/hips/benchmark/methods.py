@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from hips import baselines
 from hips.domains import Domain, Grid
 from hips.errors import ConfigError, ModelError
 from hips.files import sha256
@@ -21,8 +20,8 @@ from hips.planner.result import Result
 from hips.planner.search import OnResult
 
 Peer: TypeAlias = Callable[[Domain, Grid, float | None], Result]
-PEER_MODULE = "hips.baselines"
-"""Where planners made by others are wrapped, one function by the name of the method."""
+PEERS: Mapping[str, Peer] = {"lama": baselines.lama}
+"""Planners made by others, by the name of the method."""
 KINDS = ("search", "peer")
 
 
@@ -82,7 +81,9 @@ class Method:
     def missing(self, domain: Domain) -> str:
         """Why the method cannot run on `domain`; empty if it can."""
         if self.kind == "peer":
-            return "" if _find_peer(self.name) else f"'{self.name}' is not installed"
+            if _find_peer(self.name) is None:
+                return f"'{self.name}' is not installed"
+            return "" if "pddl" in domain.formats else f"'{domain.name}' writes no PDDL"
         if self.needs_model and self._model_folder(domain) is None:
             return f"no model '{self.model or domain.name}' is installed"
         return ""
@@ -140,8 +141,5 @@ class Method:
 
 
 def _find_peer(name: str) -> Peer | None:
-    """The function that wraps another planner, or None where it is not part of the install."""
-    if importlib.util.find_spec(PEER_MODULE) is None:
-        return None
-    found: Peer | None = getattr(importlib.import_module(PEER_MODULE), name, None)
-    return found
+    """The function that calls another planner, or None where it is not installed."""
+    return PEERS.get(name) if baselines.is_installed() else None

@@ -97,7 +97,7 @@ def _section(results: Results, name: str, session: dict[str, Any]) -> Section:
         pictures += _pictures(part, chosen)
         notes += _notes(experiment, part, size, chosen, session)
     if not made_tables:
-        notes.append("No runs.")
+        notes.append("Nothing to show: no runs, or none on an instance that counts.")
     return Section(
         name,
         f"{name}: {experiment.title}",
@@ -133,7 +133,8 @@ def _figures(experiment: Experiment, part: Part, chosen: Chosen) -> list[Figure]
     found = [figures.success_figure(experiment, part, chosen)]
     ratio = figures.ratio_figure(experiment, part, chosen)
     found += [] if ratio is None else [ratio]
-    return found + (figures.share_figures(experiment, part, chosen) if part.shares else [])
+    found += figures.share_figures(experiment, part, chosen) if part.shares else []
+    return [figure for figure in found if any(curve.x for curve in figure.curves)]
 
 
 def _skip_notes(
