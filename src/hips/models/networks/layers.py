@@ -10,7 +10,6 @@ from torch.nn import functional
 
 from hips.domains import GridSpec
 
-
 IMPOSSIBLE = -30.0
 """Score of a symbol that cannot stand in a cell."""
 
