@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import signal
 
+from hypothesis import settings
+
 # A shell that starts the tests in the background makes them ignore Ctrl-C, and with them every
 # process they start; the tests of interruption need the usual behaviour.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The first example of a property test may compile a kernel; time is measured in benchmarks/.
+settings.register_profile("hips", deadline=None)
+settings.load_profile("hips")
