@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from hips import domains
-from hips.benchmark.validation import score
+from hips.benchmark.validation import held_out, score
 from hips.errors import ModelError
 from hips.models import bundle
 from hips.planner.planner import Planner
 from hips.seeding import stream
 from hips.training.config import default_config
+from hips.training.corpus import Corpus
 from hips.training.export import export_bundle
 from hips.training.networks import Networks
 from hips.training.pipeline import TrainedRun
@@ -30,8 +31,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     networks.subgoals.train()
     networks.subgoals.quantise(torch.randn(512, config.vqvae.code_dimension))
     out: Path = tmp_path_factory.mktemp("bundles") / "tiny"
-    states = domain.sample(stream(0, "bundle"), 8)
-    export_bundle(TrainedRun(config, networks, {}), domain, states, out, {"data": {}})
+    examples = Corpus.build(held_out(domain, 20, 0, 1.0), domain)
+    export_bundle(TrainedRun(config, networks, {}), domain, examples, out, {"data": {}})
     return out
 
 
@@ -55,6 +56,18 @@ def test_graphs_take_any_batch(model: Path) -> None:
         assert following.dtype == np.uint8
         parents = np.zeros(7, dtype=np.int64)
         assert runtime.decode(states, parents, np.arange(7)).shape == (7, 3, 3, 9)
+
+
+def test_int8_answers_like_fp32(model: Path) -> None:
+    exact, rough = bundle.load(model), bundle.load(model, precision="int8")
+    kept = exact.card["int8_error"]
+    assert set(kept) <= {"policy", "prior", "heuristic", "decoder"}
+    assert "policy" in kept
+    assert (model / "policy.int8.onnx").exists()
+    states = exact.domain.sample(stream(9, "int8"), 64)
+    expected, found = exact.runtime.policy(states, states), rough.runtime.policy(states, states)
+    assert not np.array_equal(expected, found)
+    assert np.abs(expected - found).max() < 0.1
 
 
 def test_a_planner_with_a_bad_model_is_still_complete(model: Path) -> None:
@@ -112,9 +125,9 @@ def test_weights_that_are_not_finite_are_not_exported(tmp_path: Path) -> None:
     networks = Networks(domain.spec, config)
     with torch.no_grad():
         next(networks.prior.parameters()).fill_(float("nan"))
-    states = domain.sample(stream(0, "bundle"), 4)
+    examples = Corpus.build(held_out(domain, 5, 0, 1.0), domain)
     with pytest.raises(ModelError, match=r"'prior\..*not finite"):
-        export_bundle(TrainedRun(config, networks, {}), domain, states, tmp_path / "x", {})
+        export_bundle(TrainedRun(config, networks, {}), domain, examples, tmp_path / "x", {})
     assert not (tmp_path / "x" / "card.json").exists()
 
 

@@ -48,7 +48,8 @@ def test_same_seed_same_weights_and_the_bundle_agrees(
     for name, value in _weights(first).items():
         assert torch.equal(value, _weights(second)[name]), name
     states = demos.starts[:8]
-    export_bundle(first, demos.domain, states, tmp_path / "model", {"data": {}})
+    examples = Corpus.build(demos.trajectories("validation"), demos.domain)
+    export_bundle(first, demos.domain, examples, tmp_path / "model", {"data": {}})
     loaded = bundle.load(tmp_path / "model")
     with torch.no_grad():
         expected = first.networks.heuristic(torch.from_numpy(states)).numpy()

@@ -59,6 +59,13 @@ class Evaluation(StrEnum):
     GBFS = "gbfs"
 
 
+class NetworkPrecision(StrEnum):
+    """Arithmetic of the networks."""
+
+    FP32 = "fp32"
+    INT8 = "int8"
+
+
 class Dynamics(StrEnum):
     """Who simulates what."""
 
@@ -97,6 +104,12 @@ def solve_levels(
     ] = Dynamics.TRUE,
     model: Annotated[
         str | None, typer.Option(help="Name or folder of a model; by default the domain's.")
+    ] = None,
+    precision: Annotated[
+        NetworkPrecision, typer.Option(help="int8 is faster where the model has it.")
+    ] = NetworkPrecision.FP32,
+    max_codes: Annotated[
+        int | None, typer.Option(min=1, help="Decode only so many of the likeliest codes.")
     ] = None,
     max_expansions: Annotated[int | None, typer.Option(min=0, help="Nodes per level.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Seconds per level.")] = None,
@@ -148,6 +161,8 @@ def solve_levels(
         None if epsilon is None else parse_epsilon(epsilon),
         DynamicsMode(dynamics.value),
         close_on_generation=close_on_generation,
+        precision=precision.value,
+        max_codes=max_codes,
     )
     budget = Budget(max_expansions, max_seconds, parse_memory(max_memory))
     drawn_from = None if levels else seed

@@ -11,7 +11,7 @@ from hips import domains
 from hips.domains import Domain
 from hips.errors import HipsError, ModelError
 from hips.files import read_json, sha256, write_json
-from hips.models.runtime import OnnxRuntime
+from hips.models.runtime import OnnxRuntime, Precision
 
 FORMAT_VERSION = 1
 CARD = "card.json"
@@ -86,13 +86,19 @@ def read_card(folder: Path) -> dict[str, Any]:
     return dict(card)
 
 
-def load(name_or_folder: str | Path, domain: Domain | None = None, threads: int = 1) -> Bundle:
+def load(
+    name_or_folder: str | Path,
+    domain: Domain | None = None,
+    threads: int = 1,
+    precision: Precision = "fp32",
+) -> Bundle:
     """Loads and checks a bundle, by the name of an installed one or by folder.
 
     Args:
         name_or_folder: e.g. `"sokoban"` or `runs/mine/model`.
         domain: what it is wanted for; a model of another domain is refused.
         threads: for the runtime.
+        precision: `int8` is faster and takes the quantised graphs that the bundle has.
 
     Raises:
         ModelError: missing, damaged, of another format or for another domain.
@@ -113,7 +119,7 @@ def load(name_or_folder: str | Path, domain: Domain | None = None, threads: int 
         raise ModelError(f"{folder}: made for '{card['domain']}', not for '{domain.name}'.")
     own = domain or domains.create(card["domain"], **card["parameters"])
     _check_shape(folder, card, own)
-    return Bundle(folder, card, own, OnnxRuntime(folder, threads))
+    return Bundle(folder, card, own, OnnxRuntime(folder, threads, precision))
 
 
 def _check_files(folder: Path, card: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ Floats = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 
 
+Precision = Literal["fp32", "int8"]
+INT8_SUFFIX = ".int8.onnx"
 GRAPHS = ("policy", "prior", "encoder", "decoder", "heuristic", "dynamics", "detector")
 
 
@@ -83,16 +85,24 @@ class Graph:
         return outputs
 
 
+def _graph_file(folder: Path, name: str, precision: Precision) -> Path:
+    quantised = folder / f"{name}{INT8_SUFFIX}"
+    return quantised if precision == "int8" and quantised.exists() else folder / f"{name}.onnx"
+
+
 class OnnxRuntime:
     """The graphs of one bundle folder.
 
     Args:
         folder: the bundle.
         threads: intra-operation threads; 1 is best as soon as anything else runs.
+        precision: `int8` takes the quantised graphs where the bundle has them.
     """
 
-    def __init__(self, folder: Path, threads: int = 1) -> None:
-        self._graphs = {name: Graph(folder / f"{name}.onnx", threads) for name in GRAPHS}
+    def __init__(self, folder: Path, threads: int = 1, precision: Precision = "fp32") -> None:
+        self._graphs = {
+            name: Graph(_graph_file(folder, name, precision), threads) for name in GRAPHS
+        }
 
     @property
     def calls(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hips.domains.base import Domain
 from hips.errors import ConfigError, ModelError
+from hips.models.runtime import Precision
 from hips.planner.evaluations import Evaluation, KeyFunction
 from hips.planner.expander import Hybrid
 from hips.planner.policies import UniformPolicy
@@ -54,6 +55,8 @@ class SearchSettings:
         dynamics: who simulates what.
         confidence: least probability of a foreseen action that is executed without asking again.
         close_on_generation: never update a generated state.
+        precision: `int8` runs the model's quantised networks where it has them.
+        max_codes: only so many of the likeliest codes are decoded; None decodes all.
     """
 
     search: str | None = None
@@ -62,6 +65,8 @@ class SearchSettings:
     dynamics: DynamicsMode = DynamicsMode.TRUE
     confidence: float = 0.9
     close_on_generation: bool = False
+    precision: Precision = "fp32"
+    max_codes: int | None = None
 
     def __post_init__(self) -> None:
         if self.search is not None and self.search not in SEARCHES:

@@ -56,7 +56,7 @@ class SolveOptions:
     def _planner(self, domain: Domain) -> Planner:
         key = (domain, self.model, self.settings)
         if key not in _planners:
-            components = installed_components(domain, self.model)
+            components = installed_components(domain, self.settings, self.model)
             _planners[key] = Planner(domain, components, self.settings)
         return _planners[key]
 

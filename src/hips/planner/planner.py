@@ -86,7 +86,8 @@ class Planner:
                 and the settings need one.
         """
         domain = domains.create(name, variant, **parameters)
-        return cls(domain, installed_components(domain, model), settings)
+        chosen = settings or SearchSettings()
+        return cls(domain, installed_components(domain, chosen, model), chosen)
 
     def solve(self, level: Level, budget: Budget | None = None, *, improve: float = 0.0) -> Result:
         """Searches a plan for one level, given as text, as a grid or as nested lists.
@@ -176,7 +177,9 @@ class Planner:
         return made if isinstance(made, Components) else made(domain)
 
 
-def installed_components(domain: Domain, model: str | Path | None = None) -> MakeComponents:
+def installed_components(
+    domain: Domain, settings: SearchSettings, model: str | Path | None = None
+) -> MakeComponents:
     """Makes the components of the model asked for, or of the domain's own if one is installed."""
     if model is None and bundle.find(domain.name) is None:
         return lambda sized: Components()
@@ -185,7 +188,8 @@ def installed_components(domain: Domain, model: str | Path | None = None) -> Mak
 
     def make(sized: Domain) -> Components:
         if sized not in loaded:
-            loaded[sized] = learned.components(bundle.load(name, sized))
+            found = bundle.load(name, sized, precision=settings.precision)
+            loaded[sized] = learned.components(found, settings.max_codes)
         return loaded[sized]
 
     return make

@@ -22,11 +22,16 @@ from hips.models.bundle import CARD, FORMAT_VERSION
 from hips.models.networks.heads import Detector, Dynamics
 from hips.models.networks.vqvae import SubgoalModel
 from hips.models.runtime import Graph
+from hips.seeding import stream
 from hips.training import config as configuration
+from hips.training.corpus import Corpus
 from hips.training.networks import Networks
 from hips.training.pipeline import TrainedRun
+from hips.training.quantise import quantise_bundle
 
 OPSET = 18
+EXPORTED = 16
+CALIBRATED = 768
 TOLERANCE = 1e-3
 
 
@@ -175,14 +180,14 @@ def _compare(spec: GraphSpec, path: Path) -> None:
 
 
 def export_bundle(
-    run: TrainedRun, domain: Domain, states: Grids, out: Path, facts: Mapping[str, Any]
+    run: TrainedRun, domain: Domain, examples: Corpus, out: Path, facts: Mapping[str, Any]
 ) -> None:
     """Writes the bundle of a trained run; the card last, so that a half bundle is none."""
     out.mkdir(parents=True, exist_ok=True)
     networks = run.networks.cpu().eval()
     _refuse_broken(networks)
     fixed_size = run.config.network.positions
-    specs = graph_specs(networks, states)
+    specs = graph_specs(networks, examples.states[:EXPORTED])
     for name, spec in specs.items():
         export_graph(spec, out / f"{name}.onnx", fixed_size)
     weights = {
@@ -191,7 +196,12 @@ def export_bundle(
     }
     with replacing(out / "weights.safetensors") as temporary:
         save_file({name: value.contiguous() for name, value in weights.items()}, temporary)
-    write_card(run, domain, out, facts)
+    rng = stream(run.config.seed, "quantise")
+    starts = rng.choice(examples.decisions, size=CALIBRATED)
+    ends = examples.random_ends(rng, starts, run.config.horizon)
+    states, subgoals = examples.states[starts], examples.states[ends]
+    int8 = quantise_bundle(out, states, subgoals, run.config.vqvae.num_codes)
+    write_card(run, domain, out, {**facts, "int8_error": int8})
 
 
 def write_card(run: TrainedRun, domain: Domain, out: Path, facts: Mapping[str, Any]) -> None:

@@ -19,8 +19,6 @@ from hips.training.pipeline import STAGES, Pipeline, TrainedRun, open_run
 from hips.training.progress import Reporter
 from hips.training.world import World, join_world
 
-EXAMPLES = 16
-
 
 @dataclass(frozen=True, slots=True)
 class TrainingJob:
@@ -65,8 +63,7 @@ def train(job: TrainingJob) -> TrainedRun:
                 if set(run.reports) == set(STAGES):
                     reporter.message(f"exporting to {job.out / 'model'}")
                     facts = {"data": _data_facts(job, data)}
-                    states = pipeline.valid.states[:EXAMPLES]
-                    export_bundle(run, job.domain, states, job.out / "model", facts)
+                    export_bundle(run, job.domain, pipeline.valid, job.out / "model", facts)
         return run
 
 
