@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 
 from hips import domains
-from hips.domains import Domain, Grid, replay
+from hips.domains import Domain, Grid, Grids, replay
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Result
 from hips.planner.search import solve_many
@@ -114,3 +115,45 @@ def test_three_by_three_puzzles_of_both_parities() -> None:
     assert [result.outcome for result in results[:20]] == [Outcome.SOLVED] * 20
     assert [result.outcome for result in results[20:]] == [Outcome.UNSOLVABLE] * 2
     assert results[20].statistics.expansions == 181_440
+
+
+class ExactDistances:
+    """The true distance of every 3×3 puzzle, by breadth-first search from the goal."""
+
+    calls = 0
+
+    def __init__(self, domain: Domain) -> None:
+        goal = np.arange(9, dtype=np.uint8).reshape(1, 3, 3)
+        self.states, frontier, layers = goal, goal, [self._codes(goal)]
+        while len(frontier):
+            reached = domain.step(np.repeat(frontier, 4, axis=0), np.tile(range(4), len(frontier)))
+            codes, first = np.unique(self._codes(reached), return_index=True)
+            known = np.isin(codes, np.concatenate(layers[-2:]))
+            frontier = reached[first[~known]]
+            layers.append(codes[~known])
+            self.states = np.concatenate([self.states, frontier])
+        sizes = [len(layer) for layer in layers]
+        order = np.argsort(np.concatenate(layers))
+        self._sorted = np.concatenate(layers)[order]
+        self._distances = np.repeat(np.arange(len(layers)), sizes)[order].astype(np.float64)
+
+    @staticmethod
+    def _codes(states: Grids) -> np.ndarray:
+        return states.reshape(len(states), 9).astype(np.int64) @ 9 ** np.arange(9)
+
+    def distances(self, states: Grids) -> np.ndarray:
+        return self._distances[np.searchsorted(self._sorted, self._codes(states))]
+
+
+@pytest.mark.slow
+def test_every_solvable_three_by_three_puzzle() -> None:
+    """All 181,440 puzzles of the solvable half, each by a search of its own."""
+    domain = domains.create("sliding_tiles", height=3, width=3)
+    exact = ExactDistances(domain)
+    assert len(exact.states) == 181_440
+    expander = dataclasses.replace(misleading(domain, "nothing"), heuristic=exact)
+    results = solve_many(domain, exact.states, expander, "gbfs", batch=2048)
+    lengths = exact.distances(exact.states)
+    assert all(result.outcome is Outcome.SOLVED for result in results)
+    assert [len(result.plan) for result in results] == lengths.astype(int).tolist()
+    assert lengths.max() == 31
