@@ -93,7 +93,13 @@ def show(rows: Sequence[Sequence[str]]) -> None:
 def lockstep(names: Sequence[str], expansions: int) -> None:
     """Children per second and microseconds of bookkeeping per child, uniform policy, h = 0."""
     rows = [
-        ("domain", "children/s (CPU)", "children/s (wall)", "bookkeeping µs/child", "expand µs")
+        (
+            "domain",
+            "children/s (CPU)",
+            "children/s (wall)",
+            "bookkeeping µs/child",
+            "rules and policy µs",
+        )
     ]
     for name in names:
         domain = domains.create(name)
@@ -108,7 +114,7 @@ def lockstep(names: Sequence[str], expansions: int) -> None:
         share = seconds / wall
         phases = {
             phase: sum(r.statistics.phases[phase] for r in results) * share / children * 1e6
-            for phase in ("bookkeeping", "expand")
+            for phase in ("bookkeeping", "actions")
         }
         rows.append(
             (
@@ -116,7 +122,7 @@ def lockstep(names: Sequence[str], expansions: int) -> None:
                 f"{children / seconds:,.0f}",
                 f"{children / wall:,.0f}",
                 f"{phases['bookkeeping']:.2f}",
-                f"{phases['expand']:.2f}",
+                f"{phases['actions']:.2f}",
             )
         )
     sys.stdout.write(f"Lockstep of {LOCKSTEP} levels, {expansions} expansions each\n")
