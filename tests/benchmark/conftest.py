@@ -17,7 +17,7 @@ from hips.benchmark.tasks import Cell
 from hips.domains import Actions, Domain, Grids
 from hips.models import bundle
 from hips.planner import parallel
-from hips.planner.components import Components
+from hips.planner.components import Components, SearchSettings
 from hips.planner.generators import RepeatAction
 from hips.planner.policies import UniformPolicy
 from hips.planner.result import Result
@@ -51,7 +51,9 @@ class TrueModel:
         return self.domain.step(states, actions)
 
 
-def line_components(domain: Domain, model: object = None) -> Callable[[Domain], Components]:
+def line_components(
+    domain: Domain, settings: SearchSettings, model: object = None
+) -> Callable[[Domain], Components]:
     def make(sized: Domain) -> Components:
         uniform = UniformPolicy(sized.spec.num_actions)
         return Components(
