@@ -111,9 +111,9 @@ def train_model(
         threads=threads,
         command=" ".join(["hips", *sys.argv[1:]]),
     )
-    train(job)
+    run = train(job)
     model = folder / "model"
-    if (model / bundle.CARD).exists():
+    if run.rank == 0 and (model / bundle.CARD).exists():
         note("measuring the validation scores of the card")
         scores = asdict(score(bundle.load(model, domain)))
         bundle.add_to_card(model, {"scores": scores})

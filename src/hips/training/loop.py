@@ -137,7 +137,13 @@ class StageRun:
         config = self.stage.config
         trained = self.module
         if self.world.size > 1:
-            trained = DistributedDataParallel(self.module, find_unused_parameters=True)
+            # Every process starts from the same seed or checkpoint; nothing needs to be sent first.
+            trained = DistributedDataParallel(
+                self.module,
+                find_unused_parameters=True,
+                init_sync=False,
+                broadcast_buffers=False,
+            )
         share = max(1, config.batch // self.world.size)
         started = saved = time.monotonic()
         earlier = self.seconds

@@ -39,11 +39,15 @@ STAGES = ("policy", "detector", "autoencoder", "vqvae", "prior", "heuristic", "d
 
 @dataclass(frozen=True, slots=True)
 class TrainedRun:
-    """Networks with their final weights, and a report of every stage that is finished."""
+    """Networks with their final weights, and a report of every stage that is finished.
+
+    `rank` is this process among those that trained together; 0 writes files.
+    """
 
     config: TrainingConfig
     networks: Networks
     reports: dict[str, StageReport]
+    rank: int = 0
 
 
 class Pipeline:
@@ -95,7 +99,7 @@ class Pipeline:
             stage = self._builders[name]()
             run = StageRun(stage, self.folder, self.config.seed, self.reporter, self.world)
             reports[name] = run.run()
-        return TrainedRun(self.config, self.networks, reports)
+        return TrainedRun(self.config, self.networks, reports, self.world.rank)
 
     def _policy(self) -> Stage:
         config, policy = self.config.policy, self.networks.policy
