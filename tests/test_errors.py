@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import copy
 
 import pytest
 
@@ -35,6 +35,6 @@ def test_missing_extras_say_how_to_get_them() -> None:
     assert str(MissingExtraError("Training", "train")) == message
 
 
-def test_level_errors_cross_process_borders() -> None:
-    error = pickle.loads(pickle.dumps(LevelError("bad", 3, 1, "a.txt")))
+def test_level_errors_survive_a_copy_as_workers_make_it() -> None:
+    error = copy.deepcopy(LevelError("bad", 3, 1, "a.txt"))
     assert (error.reason, str(error).endswith("bad")) == ("bad", True)
