@@ -82,22 +82,31 @@ def _convert(key: str, text: str, kind: Any) -> Any:
         raise ConfigError(f"'{key}' must be {expected}, not '{text}'.") from None
 
 
+def read_file(domain: Domain, file: Path) -> list[Grid]:
+    """All levels of a file (`-` is standard input); they may differ in size."""
+    text = sys.stdin.read() if file == STANDARD_INPUT else read_text(file)
+    try:
+        found = domain.parse_many(text)
+        for level in found:
+            domain.for_grid(level)
+    except LevelError as error:
+        raise error.located(str(file)) from None
+    return found
+
+
 def read_levels(domain: Domain, files: Sequence[Path]) -> tuple[Domain, list[Grid]]:
-    """All levels of the files (`-` is standard input), and the domain at their size."""
+    """All levels of the files, which must have one size, and the domain at that size."""
     levels: list[Grid] = []
     for file in files:
-        text = sys.stdin.read() if file == STANDARD_INPUT else read_text(file)
-        try:
-            found = domain.parse_many(text)
-            sized = domain.for_grid((levels or found)[0])
-            for index, level in enumerate(found):
-                if level.shape != sized.spec.shape:
-                    raise LevelError(
-                        f"level {index} has shape {level.shape}, the first one {sized.spec.shape}; "
-                        "levels of one run must have one size"
-                    )
-        except LevelError as error:
-            raise error.located(str(file)) from None
+        found = read_file(domain, file)
+        shape = (levels or found)[0].shape
+        for index, level in enumerate(found):
+            if level.shape != shape:
+                reason = (
+                    f"level {index} has shape {level.shape}, the first one {shape}; "
+                    "levels of one run must have one size"
+                )
+                raise LevelError(reason, source=str(file))
         levels += found
     return domain.for_grid(levels[0]), levels
 

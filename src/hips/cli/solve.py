@@ -24,10 +24,11 @@ from hips.cli.options import (
     VariantOption,
     make_domain,
     note,
+    read_file,
 )
 from hips.domains import Domain, Grid
-from hips.errors import ConfigError, LevelError
-from hips.files import read_text, write_text
+from hips.errors import ConfigError
+from hips.files import write_text
 from hips.seeding import stream
 
 if TYPE_CHECKING:
@@ -154,7 +155,10 @@ def solve_levels(
     from hips.planner.protocols import DynamicsMode
 
     domain = make_domain(name, variant, settings, plugins)
-    starts = _read(domain, levels) if levels else list(domain.sample(stream(seed, "solve"), count))
+    if levels:
+        starts = [level for file in levels for level in read_file(domain, file)]
+    else:
+        starts = list(domain.sample(stream(seed, "solve"), count))
     chosen = SearchSettings(
         None if search is None else search.value,
         None if evaluation is None else evaluation.value,
@@ -187,21 +191,6 @@ def parse_memory(text: str | None) -> int | None:
     if match is None:
         raise ConfigError(f"'{text}' is not an amount of memory; write e.g. 500M or 2G.")
     return int(float(match[1]) * UNITS[match[2]])
-
-
-def _read(domain: Domain, files: Sequence[Path]) -> list[Grid]:
-    """All levels of the files; they may differ in size."""
-    levels: list[Grid] = []
-    for file in files:
-        text = typer.get_text_stream("stdin").read() if str(file) == "-" else read_text(file)
-        try:
-            found = domain.parse_many(text)
-            for level in found:
-                domain.for_grid(level)
-        except LevelError as error:
-            raise error.located(str(file)) from None
-        levels += found
-    return levels
 
 
 @contextmanager
