@@ -13,7 +13,13 @@ from hips.demonstrations.dataset import Trajectories, encode_actions, replay_pla
 from hips.domains import Actions, Domain, Grid
 from hips.errors import ExpertError
 from hips.models.bundle import Bundle
-from hips.models.segments import best_segmentation, follow_chain, later_states, likeliest_following
+from hips.models.segments import (
+    best_segmentation,
+    event_following,
+    follow_chain,
+    later_states,
+    likeliest_following,
+)
 from hips.planner import rollouts
 from hips.planner.learned import LearnedReach
 from hips.seeding import stream
@@ -114,6 +120,9 @@ def _segment(bundle: Bundle, data: Trajectories) -> Indices:
     """The next subgoal of every state, by the segmentation the model was trained on."""
     settings = bundle.card["configuration"]
     runtime = bundle.runtime
+    if settings["segmentation"] == "events":
+        horizon, ahead = bundle.horizon, settings["events"]
+        return event_following(bundle.domain, data.states, data.offsets, horizon, ahead)
     if settings["segmentation"] == "detector":
         queries = _batched(lambda part: runtime.detector(part)[0], data.states)
         keys = _batched(lambda part: runtime.detector(part)[1], data.states)

@@ -109,9 +109,12 @@ def solve_levels(
     precision: Annotated[
         NetworkPrecision, typer.Option(help="int8 is faster where the model has it.")
     ] = NetworkPrecision.FP32,
-    max_codes: Annotated[
-        int | None, typer.Option(min=1, help="Decode only so many of the likeliest codes.")
-    ] = None,
+    mass: Annotated[
+        float, typer.Option(help="Decode only the likeliest codes of this share, in (0, 1].")
+    ] = 1.0,
+    confidence: Annotated[
+        float, typer.Option(help="Least probability of an action foreseen by the policy.")
+    ] = 0.9,
     max_expansions: Annotated[int | None, typer.Option(min=0, help="Nodes per level.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Seconds per level.")] = None,
     max_memory: Annotated[
@@ -166,7 +169,8 @@ def solve_levels(
         DynamicsMode(dynamics.value),
         close_on_generation=close_on_generation,
         precision=precision.value,
-        max_codes=max_codes,
+        confidence=confidence,
+        mass=mass,
     )
     budget = Budget(max_expansions, max_seconds, parse_memory(max_memory))
     drawn_from = None if levels else seed

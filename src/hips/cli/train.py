@@ -54,7 +54,7 @@ def train_model(
     threads: Annotated[int | None, typer.Option("--threads", min=1)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an earlier run.")] = False,
     segmentation: Annotated[
-        str | None, typer.Option("--segmentation", help="detector (REINFORCE) or dp (exact).")
+        str | None, typer.Option("--segmentation", help="detector (REINFORCE), dp or events.")
     ] = None,
     settings: Annotated[
         list[str] | None,

@@ -96,6 +96,7 @@ class Preset:
         downsample: cells are folded `downsample × downsample` into channels (large grids).
         positions: whether networks learn an embedding of absolute positions. Without it they
             take levels of any size.
+        motion: how many cells symbols move in few steps, where they move about.
         max_distance: largest remaining distance the heuristic tells apart.
         demonstrations: trajectories in the default dataset.
         paper_demonstrations: trajectories in the paper's dataset.
@@ -118,6 +119,7 @@ class Preset:
     attention: int = 0
     downsample: int = 1
     positions: bool = True
+    motion: int = 0
     max_distance: int = 128
     demonstrations: int = 10_000
     paper_demonstrations: int = 10_000

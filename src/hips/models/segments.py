@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from hips.domains import Domain, Grids
+
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -105,6 +107,43 @@ def likeliest_following(
         following[first:stop] = first + scores.argmax(axis=1)
         following[stop - 1] = stop - 1
     return following
+
+
+def irreversible_steps(domain: Domain, states: Grids, offsets: Indices) -> npt.NDArray[np.bool_]:
+    """Which states `[M]` are left by a step that no single action undoes."""
+    lasting = np.ones(len(states), dtype=np.bool_)
+    before, after = states[:-1], states[1:]
+    for action in range(domain.spec.num_actions):
+        back = domain.step(after, np.full(len(after), action))
+        lasting[:-1] &= (back != before).any(axis=(1, 2))
+    lasting[offsets[1:] - 1] = False
+    return lasting
+
+
+def event_following(
+    domain: Domain, states: Grids, offsets: Indices, horizon: int, ahead: int = 1
+) -> Indices:
+    """The next event of every state: where a run of irreversible steps ends.
+
+    Ways to the same event differ from demonstrator to demonstrator, the events do not: they are
+    what can be foreseen. In a world where every step can be undone all subgoals are `horizon` on.
+
+    Args:
+        domain: whose steps they are.
+        states: `[M, H, W]`.
+        offsets: `[N + 1]`.
+        horizon: most steps to a subgoal.
+        ahead: which of the coming events, 1 for the next.
+    """
+    lasting = irreversible_steps(domain, states, offsets)
+    last = np.repeat(offsets[1:] - 1, np.diff(offsets))
+    positions = np.arange(len(states))
+    is_event = positions == last
+    is_event[1:] |= lasting[:-1] & ~lasting[1:]
+    events = np.flatnonzero(is_event)
+    coming = np.searchsorted(events, positions, side="right") + ahead - 1
+    reached = events[np.minimum(coming, len(events) - 1)]
+    return np.minimum(np.minimum(reached, positions + horizon), last)
 
 
 def mean_objective(log_pi: Floats, following: Indices, offsets: Indices, penalty: float) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hips.domains.base import Actions, Domain, Grids
+from hips.domains.base import Actions, Bools, Domain, Grids
 from hips.models.bundle import Bundle
 from hips.models.runtime import Runtime
 from hips.planner.components import Components
@@ -40,24 +40,33 @@ class LearnedGenerator:
     """Decodes the codes of the VQ-VAE into subgoals: s_g = g(e_k, s), π_SG = p(e_k | s).
 
     Attributes:
-        max_codes: only the likeliest codes are decoded; None decodes all.
+        mass: the likeliest codes that together have this share of π_SG are decoded; 1 for all.
     """
 
     domain: Domain
     runtime: Runtime
     prior: _SharedPrior
-    max_codes: int | None = None
+    mass: float = 1.0
 
     def propose(self, states: Grids) -> Proposals:
         """One target per state and code, as decoded; the expander sorts out illegal ones."""
         log_probabilities = self.prior(states)[0]
-        kept = min(self.max_codes or log_probabilities.shape[1], log_probabilities.shape[1])
-        codes = np.argsort(-log_probabilities, axis=1, kind="stable")[:, :kept]
-        parents = np.repeat(np.arange(len(states)), kept)
-        chosen = np.take_along_axis(log_probabilities, codes, axis=1).reshape(-1)
-        targets = self._decode(states, parents, codes.reshape(-1))
-        calls = kept + self.prior.calls
-        return Proposals(parents, codes.reshape(-1), chosen, targets, calls=calls)
+        order = np.argsort(-log_probabilities, axis=1, kind="stable")
+        ordered = np.take_along_axis(log_probabilities, order, axis=1)
+        parents, ranks = np.nonzero(self._wanted(ordered))
+        codes = order[parents, ranks]
+        targets = self._decode(states, parents, codes)
+        decoded = np.bincount(parents, minlength=len(states))
+        calls = decoded + self.prior.calls
+        return Proposals(parents, codes, ordered[parents, ranks], targets, calls=calls)
+
+    def _wanted(self, ordered: Floats) -> Bools:
+        """Which of the codes, likeliest first, to decode: a code is, if those before lack mass."""
+        if self.mass >= 1.0:
+            return np.ones(ordered.shape, dtype=np.bool_)
+        before = np.cumsum(np.exp(ordered), axis=1) - np.exp(ordered)
+        wanted: Bools = before < self.mass
+        return wanted
 
     def _decode(self, states: Grids, parents: Actions, codes: Actions) -> Grids:
         pieces = [
@@ -122,12 +131,12 @@ class LearnedDynamics:
         return self.runtime.dynamics(states, actions)
 
 
-def components(bundle: Bundle, max_codes: int | None = None) -> Components:
+def components(bundle: Bundle, mass: float = 1.0) -> Components:
     """All components of a trained model."""
     runtime = bundle.runtime
     prior = _SharedPrior(runtime)
     return Components(
-        LearnedGenerator(bundle.domain, runtime, prior, max_codes),
+        LearnedGenerator(bundle.domain, runtime, prior, mass),
         LearnedReach(runtime),
         LearnedActions(prior),
         LearnedHeuristic(runtime),

@@ -189,7 +189,7 @@ def installed_components(
     def make(sized: Domain) -> Components:
         if sized not in loaded:
             found = bundle.load(name, sized, precision=settings.precision)
-            loaded[sized] = learned.components(found, settings.max_codes)
+            loaded[sized] = learned.components(found, settings.mass)
         return loaded[sized]
 
     return make

@@ -49,7 +49,7 @@ class Proposals:
         log_probabilities: `[M]`, log π_SG(code | state), not necessarily normalised.
         targets: `[M, H, W]`, states to be reached by a subgoal-conditioned policy, or None.
         actions: `[M, L]`, action lists to be executed (filled up with `NO_ACTION`), or None.
-        calls: network evaluations that each state cost.
+        calls: network evaluations that each state cost, one number for all or `[B]`.
     """
 
     parents: Ints
@@ -57,7 +57,7 @@ class Proposals:
     log_probabilities: Floats
     targets: Grids | None = None
     actions: Ints | None = None
-    calls: int = 0
+    calls: int | Ints = 0
 
     def check(self, states: Grids, num_actions: int) -> None:
         """Refuses what a search could not use, naming the fault."""

@@ -12,7 +12,7 @@ from hips.domains import Domain, Preset
 from hips.errors import ConfigError
 
 Size = Literal["smoke", "laptop", "paper"]
-Segmentation = Literal["detector", "dp"]
+Segmentation = Literal["detector", "dp", "events"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class NetworkConfig:
     attention: int = 0
     downsample: int = 1
     positions: bool = True
+    motion: int = 0
     policy_channels: int = 32
     policy_blocks: int = 4
     detector_channels: int = 24
@@ -57,7 +58,7 @@ class StageConfig:
 
 @dataclass(frozen=True, slots=True)
 class PolicyConfig(StageConfig):
-    """Warm-up of the subgoal-conditioned policy on random segments."""
+    """The subgoal-conditioned policy on random segments; `chunk` actions are foreseen."""
 
     chunk: int = 10
 
@@ -67,7 +68,8 @@ class DetectorConfig(StageConfig):
     """REINFORCE of the detector together with the policy; `batch` counts trajectories."""
 
     batch: int = 8
-    samples: int = 4
+    validate_every: int = 50
+    samples: int = 16
     segment_penalty: float = 0.1
     discount: float = 0.99
     entropy_bonus: float = 0.01
@@ -77,6 +79,8 @@ class DetectorConfig(StageConfig):
 class VqvaeConfig(StageConfig):
     """The discrete VQ-VAE, initialised by K-means from the continuous autoencoder."""
 
+    batch: int = 128
+    validate_every: int = 1000
     num_codes: int = 64
     code_dimension: int = 128
     commitment: float = 0.1
@@ -95,7 +99,8 @@ class TrainingConfig:
     """All of one training run; saved as JSON beside the weights.
 
     `segmented` trajectories at most are segmented for the stages that learn subgoals: the exact
-    segmentation asks the policy about every pair of near states.
+    segmentation asks the policy about every pair of near states. `events` says which of the coming
+    events is the subgoal, if events segment.
     """
 
     domain: str
@@ -107,25 +112,28 @@ class TrainingConfig:
     horizon: int = 10
     segmentation: Segmentation = "detector"
     segmented: int = 10_000
+    events: int = 1
     network: NetworkConfig = field(default_factory=NetworkConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     detector: DetectorConfig = field(default_factory=DetectorConfig)
-    autoencoder: StageConfig = field(default_factory=StageConfig)
+    chunks: StageConfig = field(default_factory=StageConfig)
+    autoencoder: StageConfig = field(default_factory=lambda: StageConfig(batch=128))
     vqvae: VqvaeConfig = field(default_factory=VqvaeConfig)
-    prior: StageConfig = field(default_factory=StageConfig)
+    prior: StageConfig = field(default_factory=lambda: StageConfig(batch=128))
     heuristic: HeuristicConfig = field(default_factory=HeuristicConfig)
     dynamics: StageConfig = field(default_factory=StageConfig)
 
 
 _SCALE: Mapping[Size, float] = {"smoke": 0.0, "laptop": 1.0, "paper": 10.0}
 _LAPTOP_STEPS: Mapping[str, int] = {
-    "policy": 6_000,
-    "detector": 1_500,
-    "autoencoder": 3_000,
-    "vqvae": 20_000,
-    "prior": 16_000,
-    "heuristic": 16_000,
-    "dynamics": 3_000,
+    "policy": 3_000,
+    "detector": 150,
+    "chunks": 1_500,
+    "autoencoder": 500,
+    "vqvae": 12_000,
+    "prior": 8_000,
+    "heuristic": 6_000,
+    "dynamics": 1_000,
 }
 _SMOKE_STEPS = 30
 
@@ -167,9 +175,9 @@ def _network(preset: Preset, size: Size) -> NetworkConfig:
     if size == "smoke":
         return NetworkConfig(
             channels=16, blocks=2, attention=min(1, preset.attention), downsample=preset.downsample,
-            positions=preset.positions, policy_channels=16, policy_blocks=2, detector_channels=8,
-            detector_blocks=1, encoder_channels=16, encoder_blocks=1, head_channels=16,
-            head_layers=1, dynamics_channels=16, dynamics_blocks=1,
+            positions=preset.positions, motion=preset.motion, policy_channels=16, policy_blocks=2,
+            detector_channels=8, detector_blocks=1, encoder_channels=16, encoder_blocks=1,
+            head_channels=16, head_layers=1, dynamics_channels=16, dynamics_blocks=1,
         )  # fmt: skip
     factor = 2 if size == "paper" else 1
     return NetworkConfig(
@@ -178,6 +186,7 @@ def _network(preset: Preset, size: Size) -> NetworkConfig:
         attention=preset.attention,
         downsample=preset.downsample,
         positions=preset.positions,
+        motion=preset.motion,
         policy_channels=preset.policy_channels * factor,
         policy_blocks=preset.policy_blocks,
     )

@@ -14,6 +14,8 @@ from hips.seeding import stream_seed
 from hips.training.config import TrainingConfig
 
 MIN_SIDE = 1
+REVIVED = 0.1
+"""A code is revived when it is used less than this share of the mean use."""
 
 
 class Networks(nn.Module):
@@ -22,7 +24,7 @@ class Networks(nn.Module):
     def __init__(self, spec: GridSpec, config: TrainingConfig) -> None:
         super().__init__()
         sizes = config.network
-        shape = GridShape.of(spec, sizes.downsample, sizes.positions)
+        shape = GridShape.of(spec, sizes.downsample, sizes.positions, sizes.motion)
         _check(shape, config)
         torch.manual_seed(stream_seed(config.seed, "networks") % 2**63)
         state = (sizes.channels, sizes.blocks, sizes.attention)
@@ -38,6 +40,7 @@ class Networks(nn.Module):
             num_codes=config.vqvae.num_codes,
             code_dimension=config.vqvae.code_dimension,
             commitment=config.vqvae.commitment,
+            revive_below=REVIVED * config.vqvae.batch / config.vqvae.num_codes,
             encoder_channels=sizes.encoder_channels,
             encoder_blocks=sizes.encoder_blocks,
             head_channels=sizes.head_channels,

@@ -11,16 +11,16 @@ import numpy as np
 from hips.demonstrations.dataset import Demonstrations
 from hips.errors import ConfigError, DatasetError
 from hips.files import read_json, replacing, write_json
-from hips.models.segments import best_segmentation
+from hips.models.segments import best_segmentation, event_following
 from hips.seeding import stream
 from hips.training import config as configuration
-from hips.training.config import TrainingConfig
+from hips.training.config import StageConfig, TrainingConfig
 from hips.training.corpus import Corpus, Indices
 from hips.training.dynamics import DynamicsStage
 from hips.training.heuristic import HeuristicStage
 from hips.training.loop import Stage, StageReport, StageRun
 from hips.training.networks import Networks
-from hips.training.policy import PolicyStage
+from hips.training.policy import ChunkStage, PolicyStage
 from hips.training.prior import PriorStage
 from hips.training.progress import Reporter
 from hips.training.segmentation import (
@@ -34,7 +34,16 @@ from hips.training.world import World
 
 MIN_TRAINING = 10
 MAX_VALIDATION = 500
-STAGES = ("policy", "detector", "autoencoder", "vqvae", "prior", "heuristic", "dynamics")
+STAGES = (
+    "policy",
+    "detector",
+    "chunks",
+    "autoencoder",
+    "vqvae",
+    "prior",
+    "heuristic",
+    "dynamics",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +81,9 @@ class Pipeline:
         self.networks = Networks(domain.spec, config)
         self._pairs: tuple[SubgoalPairs, SubgoalPairs] | None = None
         self._builders: dict[str, Callable[[], Stage]] = {
-            "policy": self._policy,
+            "policy": lambda: self._policy(PolicyStage, config.policy),
             "detector": self._detector,
+            "chunks": lambda: self._policy(ChunkStage, config.chunks),
             "autoencoder": lambda: AutoencoderStage(
                 config.autoencoder, self.networks.subgoals, *self.pairs()
             ),
@@ -101,9 +111,8 @@ class Pipeline:
             reports[name] = run.run()
         return TrainedRun(self.config, self.networks, reports, self.world.rank)
 
-    def _policy(self) -> Stage:
-        config, policy = self.config.policy, self.networks.policy
-        return PolicyStage(config, policy, self.train, self.valid, self.config.horizon)
+    def _policy(self, stage: type[PolicyStage], config: StageConfig) -> Stage:
+        return stage(config, self.networks.policy, self.train, self.valid, self.config.horizon)
 
     def _detector(self) -> Stage:
         networks = self.networks
@@ -114,7 +123,8 @@ class Pipeline:
     def pairs(self) -> tuple[SubgoalPairs, SubgoalPairs]:
         """States and their next subgoals, by the chosen segmentation, kept in the run folder."""
         if self._pairs is None:
-            train = self._some(self.train, self.config.segmented)
+            exact = self.config.segmentation == "dp"
+            train = self._some(self.train, self.config.segmented) if exact else self.train
             valid = self._some(self.valid, MAX_VALIDATION)
             self._pairs = (
                 SubgoalPairs(train, self._following("train", train)),
@@ -151,6 +161,9 @@ class Pipeline:
         self.networks.eval()
         if self.config.segmentation == "detector":
             return detector_following(self.networks.detector, corpus)
+        if self.config.segmentation == "events":
+            horizon, ahead = self.config.horizon, self.config.events
+            return event_following(corpus.domain, corpus.states, corpus.offsets, horizon, ahead)
         log_pi = pair_log_pi(
             self.networks.policy,
             corpus.states,

@@ -1,19 +1,25 @@
-"""Stage 1a: the subgoal-conditioned policy on random segments."""
+"""The subgoal-conditioned policy: imitation of random segments, then of its own greedy ways."""
 
 from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hips.domains import Grids
 from hips.models.networks.heads import ReachPolicy
+from hips.planner import rollouts
 from hips.seeding import stream
-from hips.training.batches import Batch, mean_metrics
-from hips.training.config import PolicyConfig
+from hips.training.batches import Batch, device_of, mean_metrics
+from hips.training.config import StageConfig
 from hips.training.corpus import Augmenter, Corpus
 from hips.training.loop import Stage
 
 VALIDATION_SAMPLES = 4096
+TEACHER_CONFIDENCE = 0.95
 
 
 def chunk_loss(log_probabilities: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
@@ -89,12 +95,12 @@ class PolicyObjective(nn.Module):
 
 
 class PolicyStage(Stage):
-    """Warm-up of the policy."""
+    """Imitation of demonstrated segments."""
 
     name = "policy"
 
     def __init__(
-        self, config: PolicyConfig, policy: ReachPolicy, train: Corpus, valid: Corpus, horizon: int
+        self, config: StageConfig, policy: ReachPolicy, train: Corpus, valid: Corpus, horizon: int
     ) -> None:
         self.config, self.horizon, self.policy = config, horizon, policy
         self.objective = PolicyObjective(policy)
@@ -109,3 +115,63 @@ class PolicyStage(Stage):
     def validate(self) -> dict[str, float]:
         """NLL and accuracy on held-out segments."""
         return mean_metrics(self.objective, self.validation)
+
+
+@dataclass(frozen=True, slots=True)
+class TorchReach:
+    """A policy network as the planner's `ReachPolicy`."""
+
+    policy: ReachPolicy
+    calls: int = 1
+
+    def act(self, states: Grids, subgoals: Grids) -> np.ndarray:
+        """Log-probabilities `[B, C, A]`."""
+        device = device_of(self.policy)
+        with torch.no_grad():
+            found = self.policy(
+                torch.from_numpy(states).to(device), torch.from_numpy(subgoals).to(device)
+            )
+        return found.cpu().numpy().astype(np.float64)
+
+
+class ChunkStage(PolicyStage):
+    """The policy learns to foresee its own greedy way to a subgoal, whole.
+
+    Demonstrators take one of many equal ways, so what they do three steps on is uncertain, and the
+    planner would have to ask the policy again at every step. The policy's own way is one: from the
+    second action on, a chunk's targets are what the policy, as it was before this stage, does. The
+    first action stays the demonstrator's.
+    """
+
+    name = "chunks"
+
+    def __init__(
+        self, config: StageConfig, policy: ReachPolicy, train: Corpus, valid: Corpus, horizon: int
+    ) -> None:
+        super().__init__(config, policy, train, valid, horizon)
+        self.teacher = TorchReach(copy.deepcopy(policy).eval())
+        self.validation = self._foreseen(self.validation)
+
+    def batch(self, rng: np.random.Generator, size: int) -> Batch:
+        """Random segments of the training split, with the teacher's continuation."""
+        return self._foreseen(super().batch(rng, size))
+
+    def _foreseen(self, batch: Batch) -> Batch:
+        domain = self.train.domain
+        walked = rollouts.follow(
+            domain.step,
+            domain.is_goal,
+            self.teacher,
+            batch["states"].numpy(),
+            batch["subgoals"].numpy(),
+            self.horizon,
+            TEACHER_CONFIDENCE,
+        )
+        steps = np.arange(self.policy.chunk)
+        length = np.minimum(walked.lengths, self.policy.chunk)
+        ways = np.full((len(length), self.policy.chunk), -1, dtype=np.int64)
+        width = min(self.policy.chunk, walked.actions.shape[1])
+        ways[:, :width] = walked.actions[:, :width]
+        ways[(steps >= length[:, None]) | ~walked.success[:, None]] = -1
+        ways[:, 0] = batch["actions"][:, 0].numpy()
+        return {**batch, "actions": torch.from_numpy(ways)}

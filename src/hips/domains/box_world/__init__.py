@@ -108,13 +108,14 @@ class BoxWorld(Domain):
             code_dimension=128,
             segment_penalty=0.1,
             commitment=0.1,
-            channels=32,
             blocks=4,
             attention=2,
+            downsample=2,
             max_distance=128,
             demonstrations=30_000,
             paper_demonstrations=22_100,
             epsilon=1e-3,
+            laptop=("segmentation=events", "horizon=20", "policy.chunk=20"),
         )
 
     # -- rules ---------------------------------------------------------------------------------

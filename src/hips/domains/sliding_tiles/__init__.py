@@ -81,11 +81,12 @@ class SlidingTiles(Domain):
             channels=64,
             attention=1,
             policy_channels=48,
+            motion=1,
             max_distance=256,
             demonstrations=20_000,
             paper_demonstrations=5_100,
             epsilon=1e-5,
-            laptop=("detector.batch=3",),
+            laptop=("segmentation=events", "horizon=5", "policy.chunk=5", "detector.batch=3"),
         )
 
     def _flat(self, states: Grids) -> Grids:

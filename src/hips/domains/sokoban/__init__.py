@@ -77,6 +77,7 @@ class Sokoban(Domain):
             paper_demonstrations=10_340,
             quality=1.0,
             epsilon=0.0,
+            laptop=("segmentation=events",),
         )
 
     def sample(self, rng: np.random.Generator, count: int) -> Grids:

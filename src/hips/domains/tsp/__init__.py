@@ -73,14 +73,21 @@ class TravellingSalesman(Domain):
             code_dimension=64,
             segment_penalty=0.05,
             commitment=0.0,
-            channels=32,
+            channels=64,
+            blocks=4,
             attention=2,
-            downsample=2,
+            downsample=5,
             max_distance=512,
             demonstrations=10_000,
             paper_demonstrations=10_000,
             epsilon=0.0,
-            laptop=("horizon=20", "policy.chunk=20", "detector.batch=2"),
+            laptop=(
+                "segmentation=events",
+                "events=3",
+                "horizon=30",
+                "policy.chunk=30",
+                "detector.batch=2",
+            ),
         )
 
     def _flat(self, states: Grids) -> Grids:

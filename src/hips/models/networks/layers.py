@@ -26,6 +26,7 @@ class GridShape:
         border: outer rings that always hold symbol 0 and are cropped.
         downsample: factor by which cells are folded into channels.
         positions: whether absolute positions are embedded (fixes the grid's size).
+        motion: how many cells away a cell's next symbol may come from; see `CellScores`.
     """
 
     height: int
@@ -35,9 +36,10 @@ class GridShape:
     border: int = 0
     downsample: int = 1
     positions: bool = True
+    motion: int = 0
 
     @classmethod
-    def of(cls, spec: GridSpec, downsample: int, positions: bool) -> GridShape:
+    def of(cls, spec: GridSpec, downsample: int, positions: bool, motion: int = 0) -> GridShape:
         """The shape of a domain's grids."""
         return cls(
             spec.height,
@@ -47,6 +49,7 @@ class GridShape:
             spec.border,
             downsample,
             positions,
+            motion,
         )
 
     @property
@@ -104,8 +107,10 @@ class SymbolPlanes(nn.Module):
 class CellScores(nn.Module):
     """Scores of every symbol in every cell: features `[B, C, h, w]` -> `[B, H, W, symbols]`.
 
-    The symbols of a reference grid get a learned head start: the head predicts the *change*. On
-    the border symbol 0 is certain.
+    The symbols of a reference grid get a learned head start: the head predicts the *change*. Where
+    symbols move about, `shape.motion` lets each cell also choose a neighbour whose symbol gets the
+    head start, so that no symbol has to be spelt out to be moved. On the border symbol 0 is
+    certain.
     """
 
     def __init__(self, shape: GridShape, channels: int) -> None:
@@ -113,15 +118,14 @@ class CellScores(nn.Module):
         self.shape = shape
         self.project = nn.Conv2d(channels, shape.num_symbols * shape.downsample**2, 1)
         self.head_start = nn.Parameter(torch.tensor(4.0))
+        offsets = (2 * shape.motion + 1) ** 2
+        self.origins = (
+            nn.Conv2d(channels, offsets * shape.downsample**2, 1) if shape.motion else None
+        )
 
     def forward(self, features: Tensor, references: Tensor) -> Tensor:
         """Scores relative to `references` uint8 `[B, H, W]`."""
-        scores = self.project(features)
-        if self.shape.downsample > 1:
-            scores = functional.pixel_shuffle(scores, self.shape.downsample)
-        rows, columns = self.shape.padding
-        if rows or columns:
-            scores = scores[:, :, : scores.shape[2] - rows, : scores.shape[3] - columns]
+        scores = self._full_size(self.project(features))
         if self.shape.border:
             rim = (self.shape.border,) * 4
             scores = torch.cat(
@@ -133,7 +137,34 @@ class CellScores(nn.Module):
             )
         symbols = torch.arange(self.shape.num_symbols, dtype=torch.uint8, device=scores.device)
         same = (references.unsqueeze(1) == symbols.view(1, -1, 1, 1)).float()
-        return (scores + self.head_start * same).permute(0, 2, 3, 1)
+        scores = scores + self.head_start * same
+        if self.origins is not None:
+            scores = scores + self._moved(self._full_size(self.origins(features)), same)
+        return scores.permute(0, 2, 3, 1)
+
+    def _full_size(self, planes: Tensor) -> Tensor:
+        """Unfolds cells and cuts the padding off."""
+        if self.shape.downsample > 1:
+            planes = functional.pixel_shuffle(planes, self.shape.downsample)
+        rows, columns = self.shape.padding
+        if rows or columns:
+            planes = planes[:, :, : planes.shape[2] - rows, : planes.shape[3] - columns]
+        return planes
+
+    def _moved(self, weights: Tensor, same: Tensor) -> Tensor:
+        """For each cell the symbols around it, by weight: `[B, offsets, H, W]` and planes."""
+        reach, rim = self.shape.motion, self.shape.border
+        if rim:
+            weights = functional.pad(weights, (rim,) * 4)
+        height, width = same.shape[2], same.shape[3]
+        around = functional.pad(same, (reach,) * 4)
+        side = 2 * reach + 1
+        moved = torch.zeros_like(same)
+        for offset in range(side**2):
+            row, column = divmod(offset, side)
+            shifted = around[:, :, row : row + height, column : column + width]
+            moved = moved + weights[:, offset : offset + 1] * shifted
+        return moved
 
 
 class ResidualBlock(nn.Module):

@@ -33,7 +33,8 @@ class FilmLayer(nn.Module):
 class SubgoalModel(nn.Module):
     """Encoder, codebook and decoder of subgoals.
 
-    Codes live on the unit sphere (cosine similarity), which keeps the codebook in use.
+    Codes live on the unit sphere (cosine similarity), which keeps the codebook in use. A code that
+    is used less than `revive_below` times a batch, on average, is replaced by a sample's.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class SubgoalModel(nn.Module):
         num_codes: int,
         code_dimension: int,
         commitment: float,
+        revive_below: float = 1.0,
         encoder_channels: int = 32,
         encoder_blocks: int = 2,
         head_channels: int = 32,
@@ -61,7 +63,7 @@ class SubgoalModel(nn.Module):
             decay=0.99,
             kmeans_init=True,
             kmeans_iters=20,
-            threshold_ema_dead_code=1,
+            threshold_ema_dead_code=revive_below,
             commitment_weight=commitment,
         )
         self.trunk = Trunk(shape, shape.planes, channels, blocks, attention)
