@@ -56,7 +56,11 @@ class ContractError(HipsError):
 
 
 class ExpertError(HipsError):
-    """The expert gave up on a state within its effort limit, or proved it unsolvable."""
+    """The expert gave up on a state within its effort limit."""
+
+
+class UnsolvableError(ExpertError):
+    """The expert proved that no plan exists."""
 
 
 class DatasetError(HipsError):

@@ -18,21 +18,17 @@ from hips.seeding import stream
 from hips.training.config import default_config
 from hips.training.corpus import Corpus
 from hips.training.export import export_bundle
-from hips.training.networks import Networks
+from hips.training.networks import build_networks
 from hips.training.pipeline import TrainedRun
+from tests.models.untrained import export_untrained
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of untrained networks: enough to test files, graphs and completeness."""
     domain = domains.create("sliding_tiles", height=3, width=3)
-    config = default_config(domain, "smoke")
-    networks = Networks(domain.spec, config)
-    networks.subgoals.train()
-    networks.subgoals.quantise(torch.randn(512, config.vqvae.code_dimension))
     out: Path = tmp_path_factory.mktemp("bundles") / "tiny"
-    examples = Corpus.build(held_out(domain, 20, 0, 1.0), domain)
-    export_bundle(TrainedRun(config, networks, {}), domain, examples, out, {"data": {}})
+    export_untrained(domain, default_config(domain, "smoke"), out)
     return out
 
 
@@ -122,7 +118,7 @@ def test_a_model_of_another_domain_is_refused(model: Path) -> None:
 def test_weights_that_are_not_finite_are_not_exported(tmp_path: Path) -> None:
     domain = domains.create("sliding_tiles", height=2, width=2)
     config = default_config(domain, "smoke")
-    networks = Networks(domain.spec, config)
+    networks = build_networks(domain.spec, config)
     with torch.no_grad():
         next(networks.prior.parameters()).fill_(float("nan"))
     examples = Corpus.build(held_out(domain, 5, 0, 1.0), domain)

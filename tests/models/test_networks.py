@@ -6,10 +6,11 @@ from torch import nn
 
 from hips import domains
 from hips.errors import ConfigError
+from hips.models.networks.assembly import Networks
 from hips.models.networks.layers import GridShape, SymbolPlanes
 from hips.seeding import stream
 from hips.training.config import default_config, override
-from hips.training.networks import Networks
+from hips.training.networks import build_networks
 
 BATCH = 6
 
@@ -17,7 +18,7 @@ BATCH = 6
 def _networks(name: str) -> tuple[domains.Domain, Networks, torch.Tensor]:
     domain = domains.create(name)
     states = torch.from_numpy(domain.sample(stream(0, "networks"), BATCH))
-    return domain, Networks(domain.spec, default_config(domain, "smoke")), states
+    return domain, build_networks(domain.spec, default_config(domain, "smoke")), states
 
 
 def _all_have_gradients(module: nn.Module, loss: torch.Tensor, skip: tuple[str, ...] = ()) -> None:
@@ -85,7 +86,7 @@ def test_planes_fold_and_crop() -> None:
 def test_without_positions_any_size_is_taken() -> None:
     domain = domains.create("sokoban")
     config = override(default_config(domain, "smoke"), ["network.positions=false"])
-    networks = Networks(domain.spec, config).eval()
+    networks = build_networks(domain.spec, config).eval()
     larger = torch.zeros(2, 14, 17, dtype=torch.uint8)
     assert networks.heuristic(larger).shape == (2,)
     assert networks.policy(larger, larger).shape[0] == 2
@@ -99,7 +100,7 @@ def test_sizes_that_cannot_be_are_refused(setting: str, message: str) -> None:
     domain = domains.create("sliding_tiles")
     config = override(default_config(domain, "smoke"), [setting])
     with pytest.raises(ConfigError, match=message):
-        Networks(domain.spec, config)
+        build_networks(domain.spec, config)
 
 
 def test_kmeans_finds_known_clusters_and_gradients_pass_straight_through() -> None:
@@ -108,7 +109,7 @@ def test_kmeans_finds_known_clusters_and_gradients_pass_straight_through() -> No
         default_config(domain, "smoke"), ["vqvae.num_codes=4", "vqvae.code_dimension=8"]
     )
     torch.manual_seed(0)
-    model = Networks(domain.spec, config).subgoals.train()
+    model = build_networks(domain.spec, config).subgoals.train()
     centres = torch.eye(8)[:4]
     points = nn.functional.normalize(centres.repeat(64, 1) + 0.01 * torch.randn(256, 8), dim=-1)
     model.quantise(points)

@@ -105,14 +105,6 @@ def test_plain_hips_and_low_level_search() -> None:
     assert low.statistics.network_calls == low.statistics.expansions
 
 
-def test_only_the_likeliest_codes() -> None:
-    runtime = FakeRuntime()
-    generator = LearnedGenerator(domains.create("line_world"), runtime, _SharedPrior(runtime), 1)
-    proposed = generator.propose(np.eye(8, dtype=np.uint8)[:3, None])
-    assert proposed.codes.tolist() == [1, 1, 1]
-    assert runtime.decoded_rows == 3
-
-
 def test_solve_takes_parts_of_ones_own() -> None:
     line = domains.create("line_world")
     result = hips.solve(

@@ -9,6 +9,7 @@ from hips import demonstrations, domains
 from hips.demonstrations import Demonstrations
 from hips.training.config import TrainingConfig, default_config, override
 from hips.training.corpus import Corpus
+from hips.training.pipeline import STAGES
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,6 +38,5 @@ def corpus(demos: Demonstrations) -> Corpus:
 @pytest.fixture
 def config(tiles: domains.Domain) -> TrainingConfig:
     """A smoke run short enough to be repeated within one test."""
-    stages = ("policy", "detector", "autoencoder", "vqvae", "prior", "heuristic", "dynamics")
-    short = [f"{name}.steps=6" for name in stages] + [f"{name}.validate_every=3" for name in stages]
+    short = [f"{name}.{change}" for name in STAGES for change in ("steps=6", "validate_every=3")]
     return override(default_config(tiles, "smoke"), [*short, "vqvae.num_codes=8"])

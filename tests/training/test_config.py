@@ -44,7 +44,7 @@ def test_overrides_keep_types() -> None:
         ("vqvae.numcodes=3", "num_codes"),
         ("vqvae=3", "name one setting"),
         ("vqvae.num_codes=many", "int"),
-        ("segmentation=guess", "detector, dp"),
+        ("segmentation=guess", "detector, dp, events"),
         ("network.positions=2", "true or false"),
         ("nothing.at=1", "Available"),
     ],

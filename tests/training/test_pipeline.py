@@ -16,13 +16,14 @@ from hips import domains
 from hips.demonstrations import Demonstrations
 from hips.errors import ConfigError, DatasetError, HipsError
 from hips.models import bundle
+from hips.models.networks.assembly import Networks
 from hips.training import checkpoint
 from hips.training.config import TrainingConfig, override
 from hips.training.corpus import Corpus
 from hips.training.export import export_bundle
 from hips.training.heuristic import HeuristicStage
 from hips.training.loop import StageRun, learning_rate_factor
-from hips.training.networks import Networks
+from hips.training.networks import build_networks
 from hips.training.pipeline import STAGES, Pipeline, TrainedRun, open_run
 from hips.training.policy import PolicyObjective, PolicyStage
 from hips.training.progress import Reporter
@@ -67,8 +68,10 @@ def test_a_resumed_stage_equals_an_uninterrupted_one(
     spec = corpus.domain.spec
 
     def stage_run(folder: str) -> tuple[StageRun, Networks]:
-        networks = Networks(spec, config)
-        stage = HeuristicStage(config.heuristic, networks.heuristic, corpus, corpus)
+        networks = build_networks(spec, config)
+        stage = HeuristicStage(
+            config.heuristic, networks.heuristic, networks.subgoals, corpus, corpus
+        )
         return StageRun(stage, tmp_path / folder, 0, Reporter(None), ALONE), networks
 
     whole, expected = stage_run("whole")
@@ -93,7 +96,7 @@ def test_a_resumed_stage_equals_an_uninterrupted_one(
 def test_an_exploding_learning_rate_is_named_and_the_checkpoint_kept(
     config: TrainingConfig, corpus: Corpus, tmp_path: Path
 ) -> None:
-    networks = Networks(corpus.domain.spec, config)
+    networks = build_networks(corpus.domain.spec, config)
     stage = PolicyStage(config.policy, networks.policy, corpus, corpus, config.horizon)
     run = StageRun(stage, tmp_path, 0, Reporter(None), ALONE)
     original = stage.batch
@@ -107,7 +110,7 @@ def test_an_exploding_learning_rate_is_named_and_the_checkpoint_kept(
     stage.batch = poisoned  # type: ignore[method-assign]
     with pytest.raises(HipsError, match=r"'policy'.*policy\.learning_rate"):
         run.run()
-    fresh = PolicyObjective(Networks(corpus.domain.spec, config).policy)
+    fresh = PolicyObjective(build_networks(corpus.domain.spec, config).policy)
     facts = checkpoint.load(tmp_path / "policy" / "latest.safetensors", fresh)
     assert facts["step"] == 3
     assert all(bool(torch.isfinite(value).all()) for value in fresh.state_dict().values())
@@ -128,6 +131,8 @@ def test_each_stage_overfits_ten_trajectories(
     metrics = {name: report.metrics for name, report in pipeline.run().reports.items()}
     assert metrics["policy"]["first_accuracy"] > 0.9
     assert metrics["detector"]["objective"] > metrics["detector"]["dp_objective"] - 10.0
+    assert metrics["chunks"]["first_accuracy"] > 0.9
+    assert metrics["chunks"]["chunk_accuracy"] > 0.9
     assert metrics["autoencoder"]["exact"] > 0.4
     assert metrics["vqvae"]["exact"] > 0.3
     assert metrics["prior"]["action_accuracy"] > 0.9
@@ -155,7 +160,7 @@ def test_a_run_folder_is_not_taken_over(config: TrainingConfig, tmp_path: Path) 
 def test_a_full_disk_keeps_the_last_checkpoint(
     tiles: domains.Domain, config: TrainingConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    networks = Networks(tiles.spec, config)
+    networks = build_networks(tiles.spec, config)
     path = tmp_path / "latest.safetensors"
     checkpoint.save(path, networks.detector, None, {"step": 1})
 

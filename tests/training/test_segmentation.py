@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from hips.demonstrations import Demonstrations
+from hips.errors import DatasetError
 from hips.models.segments import (
     best_segmentation,
     follow_chain,
@@ -16,13 +20,16 @@ from hips.models.segments import (
     mean_segment,
 )
 from hips.seeding import stream
-from hips.training.config import DetectorConfig
+from hips.training.config import DetectorConfig, Segmentation, TrainingConfig, override
+from hips.training.pipeline import Pipeline
+from hips.training.progress import Reporter
 from hips.training.segmentation import (
     SegmentationObjective,
     detector_log_q,
     discounted_returns,
     segment_rewards,
 )
+from hips.training.world import World
 
 
 def test_a_chain_covers_its_trajectory() -> None:
@@ -139,3 +146,55 @@ def test_reinforce_finds_the_planted_segmentation() -> None:
     assert np.flatnonzero(is_start).tolist() == [0, 3, 6, 9]
     log_q, _ = detector_log_q(detector, states[:length], offsets)  # type: ignore[arg-type]
     assert (log_q.argmax(1).numpy()[:-1] + 1 + np.arange(12) == following[:-1]).all()
+
+
+def make_pipeline(
+    config: TrainingConfig, demos: Demonstrations, folder: Path, segmentation: Segmentation
+) -> Pipeline:
+    chosen = [f"segmentation={segmentation}", "horizon=3", "segmented=20"]
+    alone = World(0, 1, torch.device("cpu"))
+    return Pipeline(override(config, chosen), demos, folder, alone, Reporter(None))
+
+
+def test_events_give_the_pairs_of_all_trajectories(
+    config: TrainingConfig, demos: Demonstrations, tmp_path: Path
+) -> None:
+    """In the puzzle every move can be undone, so subgoals are a horizon on."""
+    work = make_pipeline(config, demos, tmp_path, "events")
+    train, valid = work.pairs()
+    for pairs, corpus in ((train, work.train), (valid, work.valid)):
+        assert len(pairs.corpus.offsets) == len(corpus.offsets)
+        expected = np.minimum(np.arange(len(corpus.last)) + 3, corpus.last)
+        assert (pairs.following == expected).all()
+    batch = train.draw(stream(0, "pairs"), 32, augment=False)
+    assert (batch["states"] != batch["subgoals"]).flatten(1).any(dim=1).all()
+
+
+@pytest.mark.parametrize(("segmentation", "kept"), [("dp", 20), ("detector", None)])
+def test_only_the_exact_segmentation_takes_few_trajectories(
+    config: TrainingConfig,
+    demos: Demonstrations,
+    tmp_path: Path,
+    segmentation: Segmentation,
+    kept: int | None,
+) -> None:
+    work = make_pipeline(config, demos, tmp_path, segmentation)
+    pairs = work.pairs()[0]
+    assert len(pairs.corpus.offsets) - 1 == (kept or len(work.train.offsets) - 1)
+    distance = pairs.following - np.arange(len(pairs.following))
+    ends = pairs.corpus.last == np.arange(len(pairs.following))
+    assert (distance[ends] == 0).all()
+    assert ((distance[~ends] >= 1) & (distance[~ends] <= 3)).all()
+
+
+def test_a_segmentation_is_kept_and_belongs_to_its_demonstrations(
+    config: TrainingConfig, demos: Demonstrations, tmp_path: Path
+) -> None:
+    first = make_pipeline(config, demos, tmp_path, "events").pairs()[0]
+    path = tmp_path / "segmentation-events-train.npz"
+    np.savez(path, following=np.maximum(first.following - 1, 0))
+    again = make_pipeline(config, demos, tmp_path, "events").pairs()[0]
+    assert (again.following == np.maximum(first.following - 1, 0)).all()
+    np.savez(path, following=first.following[:-1])
+    with pytest.raises(DatasetError, match="other demonstrations"):
+        make_pipeline(config, demos, tmp_path, "events").pairs()

@@ -13,7 +13,19 @@ from rich.console import Console
 from rich.markup import escape
 
 from hips._version import __version__
-from hips.cli import bench, collect, demo, domains, minari, models, sample, show, solve, train
+from hips.cli import (
+    bench,
+    collect,
+    demo,
+    domains,
+    explore,
+    minari,
+    models,
+    sample,
+    show,
+    solve,
+    train,
+)
 from hips.errors import HipsError, is_interrupt
 
 BAD_INPUT = 2
@@ -26,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _verb in (demo, domains, sample, show, collect, minari, solve, train, models, bench):
+for _verb in (demo, domains, sample, show, collect, minari, solve, explore, train, models, bench):
     _verb.register(app)
 
 

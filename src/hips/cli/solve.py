@@ -109,9 +109,14 @@ def solve_levels(
     precision: Annotated[
         NetworkPrecision, typer.Option(help="int8 is faster where the model has it.")
     ] = NetworkPrecision.FP32,
+    device: Annotated[
+        str | None,
+        typer.Option(help="Run the networks in torch on cpu, cuda, cuda:1, … or auto."),
+    ] = None,
     mass: Annotated[
-        float, typer.Option(help="Decode only the likeliest codes of this share, in (0, 1].")
-    ] = 1.0,
+        float | None,
+        typer.Option(help="Decode only the likeliest codes of this share, in (0, 1]."),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(help="Least probability of an action foreseen by the policy.")
     ] = 0.9,
@@ -169,6 +174,7 @@ def solve_levels(
         DynamicsMode(dynamics.value),
         close_on_generation=close_on_generation,
         precision=precision.value,
+        device=device,
         confidence=confidence,
         mass=mass,
     )

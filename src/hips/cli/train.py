@@ -49,6 +49,13 @@ def train_model(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Run folder; default runs/DOMAIN.")
     ] = None,
+    start: Annotated[
+        str | None, typer.Option("--start", help="Name or folder of a model to go on from.")
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", help="File of `hips explore`: what the heuristic also learns."),
+    ] = None,
     seed: SeedOption = 0,
     device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1, …")] = None,
     threads: Annotated[int | None, typer.Option("--threads", min=1)] = None,
@@ -76,6 +83,8 @@ def train_model(
       hips train sliding_tiles --size smoke --out runs/try
 
       hips train sokoban --data data/sokoban --set vqvae.num_codes=32
+
+      hips train sokoban --data data/more --start sokoban --out runs/more
 
       torchrun --nproc-per-node 2 -m hips train tsp --resume
     """
@@ -110,6 +119,8 @@ def train_model(
         device=device,
         threads=threads,
         command=" ".join(["hips", *sys.argv[1:]]),
+        start=start,
+        labels=labels,
     )
     run = train(job)
     model = folder / "model"

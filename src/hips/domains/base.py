@@ -103,6 +103,7 @@ class Preset:
         quality: demonstration quality of the default dataset (see `QUALITIES`).
         epsilon: ε of eq:pi; 0 means the limit ε→0.
         evaluation: name of the default evaluation function.
+        mass: share of the prior's mass whose codes are decoded.
         laptop: settings of training at laptop size that differ from the paper's, each as
             `name=value`.
     """
@@ -126,6 +127,7 @@ class Preset:
     quality: float = 1.0
     epsilon: float = 1e-3
     evaluation: str = "phs_hat"
+    mass: float = 1.0
     laptop: tuple[str, ...] = ()
 
 

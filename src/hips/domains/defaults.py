@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hips.errors import ConfigError, ExpertError, LevelError
+from hips.errors import ConfigError, ExpertError, LevelError, UnsolvableError
 
 if TYPE_CHECKING:
     from hips.domains.base import Actions, Domain, Grid, Grids, GridSpec, Image
@@ -40,7 +40,7 @@ def breadth_first_plan(
         frontier = _next_layer(domain, frontier, parents)
     if len(frontier):
         raise ExpertError(f"no plan within {max_states:,} states; give the domain an `expert`")
-    raise ExpertError("no plan exists: every reachable state was searched")
+    raise UnsolvableError("no plan exists: every reachable state was searched")
 
 
 def _next_layer(domain: Domain, frontier: Grids, parents: dict[bytes, tuple[bytes, int]]) -> Grids:

@@ -9,9 +9,9 @@ from typing import Any
 
 from hips import domains
 from hips.domains import Domain
-from hips.errors import HipsError, ModelError
+from hips.errors import ConfigError, HipsError, MissingExtraError, ModelError
 from hips.files import read_json, sha256, write_json
-from hips.models.runtime import OnnxRuntime, Precision
+from hips.models.runtime import GraphRuntime, OnnxRuntime, Precision
 
 FORMAT_VERSION = 1
 CARD = "card.json"
@@ -33,7 +33,7 @@ class Bundle:
     folder: Path
     card: dict[str, Any]
     domain: Domain
-    runtime: OnnxRuntime
+    runtime: GraphRuntime
 
     @property
     def horizon(self) -> int:
@@ -91,6 +91,7 @@ def load(
     domain: Domain | None = None,
     threads: int = 1,
     precision: Precision = "fp32",
+    device: str | None = None,
 ) -> Bundle:
     """Loads and checks a bundle, by the name of an installed one or by folder.
 
@@ -99,10 +100,16 @@ def load(
         domain: what it is wanted for; a model of another domain is refused.
         threads: for the runtime.
         precision: `int8` is faster and takes the quantised graphs that the bundle has.
+        device: None runs the graphs with ONNX Runtime on the CPU; `cpu`, `cuda`, `cuda:1` … or
+            `auto` runs the fp16 weights with torch on that device.
 
     Raises:
         ModelError: missing, damaged, of another format or for another domain.
+        ConfigError: there is no such device, or it is asked for int8.
+        MissingExtraError: a device is asked for and torch is not installed.
     """
+    if device is not None and precision == "int8":
+        raise ConfigError("int8 runs on the CPU without torch; leave the device or int8 out.")
     folder = Path(name_or_folder)
     if not (folder / CARD).exists():
         found = find(str(name_or_folder))
@@ -119,7 +126,19 @@ def load(
         raise ModelError(f"{folder}: made for '{card['domain']}', not for '{domain.name}'.")
     own = domain or domains.create(card["domain"], **card["parameters"])
     _check_shape(folder, card, own)
-    return Bundle(folder, card, own, OnnxRuntime(folder, threads, precision))
+    if device is None:
+        return Bundle(folder, card, own, OnnxRuntime(folder, threads, precision))
+    return Bundle(folder, card, own, _torch_runtime(folder, card, own, device, threads))
+
+
+def _torch_runtime(
+    folder: Path, card: dict[str, Any], domain: Domain, device: str, threads: int
+) -> GraphRuntime:
+    try:
+        from hips.models.networks.torch_runtime import TorchRuntime
+    except ImportError as error:
+        raise MissingExtraError(f"Running a model on a device ({error.name})", "train") from None
+    return TorchRuntime.open(folder, card["configuration"], domain.spec, device, threads)
 
 
 def _check_files(folder: Path, card: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Runs a bundle's graphs with ONNX Runtime: arrays in, arrays out, no torch."""
+"""The networks as functions of arrays, and how ONNX Runtime runs them: no torch."""
 
 from __future__ import annotations
 
@@ -54,6 +54,17 @@ class Runtime(Protocol):
         ...
 
 
+class ArrayFunction(Protocol):
+    """One graph: named arrays in, a list of arrays out."""
+
+    calls: int
+    """How often it ran."""
+
+    def __call__(self, inputs: Mapping[str, npt.NDArray[Any]]) -> list[Any]:
+        """The graph's outputs, in order."""
+        ...
+
+
 class Graph:
     """One ONNX graph; its session starts at the first call."""
 
@@ -85,24 +96,11 @@ class Graph:
         return outputs
 
 
-def _graph_file(folder: Path, name: str, precision: Precision) -> Path:
-    quantised = folder / f"{name}{INT8_SUFFIX}"
-    return quantised if precision == "int8" and quantised.exists() else folder / f"{name}.onnx"
+class GraphRuntime:
+    """A `Runtime` over one function for each name in `GRAPHS`."""
 
-
-class OnnxRuntime:
-    """The graphs of one bundle folder.
-
-    Args:
-        folder: the bundle.
-        threads: intra-operation threads; 1 is best as soon as anything else runs.
-        precision: `int8` takes the quantised graphs where the bundle has them.
-    """
-
-    def __init__(self, folder: Path, threads: int = 1, precision: Precision = "fp32") -> None:
-        self._graphs = {
-            name: Graph(_graph_file(folder, name, precision), threads) for name in GRAPHS
-        }
+    def __init__(self, graphs: Mapping[str, ArrayFunction]) -> None:
+        self._graphs = graphs
 
     @property
     def calls(self) -> dict[str, int]:
@@ -144,3 +142,23 @@ class OnnxRuntime:
         """The code of each step from a state to its subgoal, `[B]`."""
         codes: Indices = self._graphs["encoder"]({"states": states, "subgoals": subgoals})[0]
         return codes
+
+
+class OnnxRuntime(GraphRuntime):
+    """The ONNX graphs of one bundle folder.
+
+    Args:
+        folder: the bundle.
+        threads: intra-operation threads; 1 is best as soon as anything else runs.
+        precision: `int8` takes the quantised graphs where the bundle has them.
+    """
+
+    def __init__(self, folder: Path, threads: int = 1, precision: Precision = "fp32") -> None:
+        super().__init__(
+            {name: Graph(_graph_file(folder, name, precision), threads) for name in GRAPHS}
+        )
+
+
+def _graph_file(folder: Path, name: str, precision: Precision) -> Path:
+    quantised = folder / f"{name}{INT8_SUFFIX}"
+    return quantised if precision == "int8" and quantised.exists() else folder / f"{name}.onnx"

@@ -56,7 +56,9 @@ class SearchSettings:
         confidence: least probability of a foreseen action that is executed without asking again.
         close_on_generation: never update a generated state.
         precision: `int8` runs the model's quantised networks where it has them.
-        mass: only the likeliest codes with this share of π_SG are decoded; 1 decodes all.
+        mass: only the likeliest codes with this share of π_SG are decoded; 1 decodes all, None
+            what suits the domain.
+        device: None runs the networks without torch; `cpu`, `cuda` … or `auto` runs torch there.
     """
 
     search: str | None = None
@@ -66,12 +68,13 @@ class SearchSettings:
     confidence: float = 0.9
     close_on_generation: bool = False
     precision: Precision = "fp32"
-    mass: float = 1.0
+    mass: float | None = None
+    device: str | None = None
 
     def __post_init__(self) -> None:
         if self.search is not None and self.search not in SEARCHES:
             raise ConfigError(f"Unknown search '{self.search}'. Available: {', '.join(SEARCHES)}.")
-        if not 0.0 < self.mass <= 1.0:
+        if self.mass is not None and not 0.0 < self.mass <= 1.0:
             raise ConfigError(f"A mass of {self.mass} is not in (0, 1]; 1 decodes every code.")
 
     def make_expander(self, domain: Domain, components: Components) -> Hybrid:

@@ -188,8 +188,9 @@ def installed_components(
 
     def make(sized: Domain) -> Components:
         if sized not in loaded:
-            found = bundle.load(name, sized, precision=settings.precision)
-            loaded[sized] = learned.components(found, settings.mass)
+            found = bundle.load(name, sized, precision=settings.precision, device=settings.device)
+            mass = sized.preset.mass if settings.mass is None else settings.mass
+            loaded[sized] = learned.components(found, mass)
         return loaded[sized]
 
     return make

@@ -10,31 +10,10 @@ from typing import Any, Literal
 
 from hips.domains import Domain, Preset
 from hips.errors import ConfigError
+from hips.models.networks.plan import NetworkSizes
 
 Size = Literal["smoke", "laptop", "paper"]
 Segmentation = Literal["detector", "dp", "events"]
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkConfig:
-    """Sizes of the networks; see `Preset` for those a domain chooses."""
-
-    channels: int = 48
-    blocks: int = 5
-    attention: int = 0
-    downsample: int = 1
-    positions: bool = True
-    motion: int = 0
-    policy_channels: int = 32
-    policy_blocks: int = 4
-    detector_channels: int = 24
-    detector_blocks: int = 2
-    encoder_channels: int = 32
-    encoder_blocks: int = 2
-    head_channels: int = 32
-    head_layers: int = 3
-    dynamics_channels: int = 32
-    dynamics_blocks: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +79,8 @@ class TrainingConfig:
 
     `segmented` trajectories at most are segmented for the stages that learn subgoals: the exact
     segmentation asks the policy about every pair of near states. `events` says which of the coming
-    events is the subgoal, if events segment.
+    events is the subgoal, if events segment. `start` names the model whose weights are the first
+    ones, with their hash; None for random ones.
     """
 
     domain: str
@@ -113,25 +93,26 @@ class TrainingConfig:
     segmentation: Segmentation = "detector"
     segmented: int = 10_000
     events: int = 1
-    network: NetworkConfig = field(default_factory=NetworkConfig)
+    network: NetworkSizes = field(default_factory=NetworkSizes)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     detector: DetectorConfig = field(default_factory=DetectorConfig)
-    chunks: StageConfig = field(default_factory=StageConfig)
+    chunks: StageConfig = field(default_factory=lambda: StageConfig(batch=128))
     autoencoder: StageConfig = field(default_factory=lambda: StageConfig(batch=128))
     vqvae: VqvaeConfig = field(default_factory=VqvaeConfig)
     prior: StageConfig = field(default_factory=lambda: StageConfig(batch=128))
     heuristic: HeuristicConfig = field(default_factory=HeuristicConfig)
     dynamics: StageConfig = field(default_factory=StageConfig)
+    start: Mapping[str, str] | None = None
 
 
 _SCALE: Mapping[Size, float] = {"smoke": 0.0, "laptop": 1.0, "paper": 10.0}
 _LAPTOP_STEPS: Mapping[str, int] = {
     "policy": 3_000,
     "detector": 150,
-    "chunks": 1_500,
+    "chunks": 1_000,
     "autoencoder": 500,
-    "vqvae": 12_000,
-    "prior": 8_000,
+    "vqvae": 7_000,
+    "prior": 5_000,
     "heuristic": 6_000,
     "dynamics": 1_000,
 }
@@ -171,16 +152,16 @@ def _demonstrations(preset: Preset, size: Size) -> int:
     return counts[size]
 
 
-def _network(preset: Preset, size: Size) -> NetworkConfig:
+def _network(preset: Preset, size: Size) -> NetworkSizes:
     if size == "smoke":
-        return NetworkConfig(
+        return NetworkSizes(
             channels=16, blocks=2, attention=min(1, preset.attention), downsample=preset.downsample,
             positions=preset.positions, motion=preset.motion, policy_channels=16, policy_blocks=2,
             detector_channels=8, detector_blocks=1, encoder_channels=16, encoder_blocks=1,
             head_channels=16, head_layers=1, dynamics_channels=16, dynamics_blocks=1,
         )  # fmt: skip
     factor = 2 if size == "paper" else 1
-    return NetworkConfig(
+    return NetworkSizes(
         channels=preset.channels * factor,
         blocks=preset.blocks * factor,
         attention=preset.attention,
@@ -234,8 +215,10 @@ def _convert(hint: Any, text: str, assignment: str) -> Any:
         if text.lower() not in ("true", "false"):
             raise ConfigError(f"'{assignment}': true or false.")
         return text.lower() == "true"
+    if not isinstance(hint, type):
+        raise ConfigError(f"'{assignment}': not a single value, it has an option of its own.")
     try:
-        return hint(text) if isinstance(hint, type) else text
+        return hint(text)
     except (TypeError, ValueError):
         name = getattr(hint, "__name__", str(hint))
         raise ConfigError(f"'{assignment}': '{text}' is not of type {name}.") from None

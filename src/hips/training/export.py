@@ -10,22 +10,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.nn import functional
 
 from hips._version import __version__
 from hips.domains import Domain, Grids
 from hips.errors import ModelError
 from hips.files import replacing, sha256, write_json
 from hips.models.bundle import CARD, FORMAT_VERSION
-from hips.models.networks.heads import Detector, Dynamics
-from hips.models.networks.vqvae import SubgoalModel
+from hips.models.networks.assembly import Networks
+from hips.models.networks.graphs import graph_modules
+from hips.models.networks.weights import save_weights
 from hips.models.runtime import Graph
 from hips.seeding import stream
 from hips.training import config as configuration
 from hips.training.corpus import Corpus
-from hips.training.networks import Networks
 from hips.training.pipeline import TrainedRun
 from hips.training.quantise import quantise_bundle
 
@@ -33,62 +31,6 @@ OPSET = 18
 EXPORTED = 16
 CALIBRATED = 768
 TOLERANCE = 1e-3
-
-
-class DecoderGraph(nn.Module):
-    """g(e, s): the trunk once per state, then a short head per code."""
-
-    codes: Tensor
-
-    def __init__(self, model: SubgoalModel) -> None:
-        super().__init__()
-        self.model = model
-        self.register_buffer("codes", model.code_vectors.detach().clone())
-
-    def forward(self, states: Tensor, parents: Tensor, codes: Tensor) -> Tensor:
-        """Cell scores `[M, H, W, symbols]`."""
-        features = self.model.features(states)
-        return self.model.decode(features[parents], self.codes[codes], states[parents])
-
-
-class EncoderGraph(nn.Module):
-    """The code of the step from a state to its subgoal."""
-
-    codes: Tensor
-
-    def __init__(self, model: SubgoalModel) -> None:
-        super().__init__()
-        self.model = model
-        self.register_buffer("codes", functional.normalize(model.code_vectors.detach(), dim=-1))
-
-    def forward(self, states: Tensor, subgoals: Tensor) -> Tensor:
-        """The nearest code's index `[B]`."""
-        return (self.model.encode(states, subgoals) @ self.codes.T).argmax(dim=-1)
-
-
-class DynamicsGraph(nn.Module):
-    """f(s, a) as a grid of symbols."""
-
-    def __init__(self, dynamics: Dynamics) -> None:
-        super().__init__()
-        self.dynamics = dynamics
-
-    def forward(self, states: Tensor, actions: Tensor) -> Tensor:
-        """The likeliest next states, uint8 `[B, H, W]`."""
-        return self.dynamics(states, actions).argmax(dim=-1).to(torch.uint8)
-
-
-class DetectorGraph(nn.Module):
-    """The detector's embeddings and its bias for each distance."""
-
-    def __init__(self, detector: Detector) -> None:
-        super().__init__()
-        self.detector = detector
-
-    def forward(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries and keys `[B, E]`, bias `[H]`."""
-        queries, keys, _ = self.detector.embed(states)
-        return queries, keys, self.detector.distance_bias.clone()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +51,28 @@ def graph_specs(networks: Networks, states: Grids) -> dict[str, GraphSpec]:
     actions = torch.arange(count) % networks.dynamics.num_actions
     parents = torch.arange(count).repeat(2)
     codes = torch.arange(2 * count) % num_codes
-    batch = {"states": "batch"}
-    pair, pairs = {"states": grids, "subgoals": shifted}, {"states": "batch", "subgoals": "batch"}
+    modules = graph_modules(networks)
+    single, pair = {"states": grids}, {"states": grids, "subgoals": shifted}
+    batch, pairs = {"states": "batch"}, {"states": "batch", "subgoals": "batch"}
     return {
-        "policy": GraphSpec(networks.policy, pair, ("log_probabilities",), pairs),
-        "encoder": GraphSpec(EncoderGraph(networks.subgoals), pair, ("codes",), pairs),
-        "prior": GraphSpec(networks.prior, {"states": grids}, ("codes", "actions"), batch),
+        "policy": GraphSpec(modules["policy"], pair, ("log_probabilities",), pairs),
+        "encoder": GraphSpec(modules["encoder"], pair, ("codes",), pairs),
+        "prior": GraphSpec(modules["prior"], single, ("codes", "actions"), batch),
         "decoder": GraphSpec(
-            DecoderGraph(networks.subgoals),
+            modules["decoder"],
             {"states": grids, "parents": parents, "codes": codes},
             ("scores",),
             {"states": "batch", "parents": "decoded", "codes": "decoded"},
         ),
-        "heuristic": GraphSpec(networks.heuristic, {"states": grids}, ("distances",), batch),
+        "heuristic": GraphSpec(modules["heuristic"], single, ("distances",), batch),
         "dynamics": GraphSpec(
-            DynamicsGraph(networks.dynamics),
+            modules["dynamics"],
             {"states": grids, "actions": actions},
             ("next_states",),
             {"states": "batch", "actions": "batch"},
         ),
         "detector": GraphSpec(
-            DetectorGraph(networks.detector),
-            {"states": grids},
-            ("queries", "keys", "distance_bias"),
-            batch,
+            modules["detector"], single, ("queries", "keys", "distance_bias"), batch
         ),
     }
 
@@ -190,12 +130,7 @@ def export_bundle(
     specs = graph_specs(networks, examples.states[:EXPORTED])
     for name, spec in specs.items():
         export_graph(spec, out / f"{name}.onnx", fixed_size)
-    weights = {
-        name: value.half() if value.is_floating_point() else value
-        for name, value in networks.state_dict().items()
-    }
-    with replacing(out / "weights.safetensors") as temporary:
-        save_file({name: value.contiguous() for name, value in weights.items()}, temporary)
+    save_weights(networks, out)
     rng = stream(run.config.seed, "quantise")
     starts = rng.choice(examples.decisions, size=CALIBRATED)
     ends = examples.random_ends(rng, starts, run.config.horizon)

@@ -6,7 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hips.demonstrations.labels import DEAD_END, StateLabels
 from hips.models.networks.heads import Heuristic
+from hips.models.networks.vqvae import SubgoalModel
 from hips.seeding import stream
 from hips.statistics import spearman
 from hips.training.batches import Batch, device_of, mean_metrics, parts
@@ -43,17 +45,28 @@ class HeuristicObjective(nn.Module):
 
 
 class HeuristicStage(Stage):
-    """Regression of the remaining steps."""
+    """Regression of the remaining steps; the trunk starts from the VQ-VAE's, as the prior's.
+
+    With labelled states, half of a batch are such; dead ends are as far as the heuristic counts.
+    """
 
     name = "heuristic"
+    config: HeuristicConfig
 
     def __init__(
-        self, config: HeuristicConfig, heuristic: Heuristic, train: Corpus, valid: Corpus
+        self,
+        config: HeuristicConfig,
+        heuristic: Heuristic,
+        model: SubgoalModel,
+        train: Corpus,
+        valid: Corpus,
+        labels: StateLabels | None = None,
     ) -> None:
         self.config, self.train, self.augment = config, train, Augmenter(train.domain)
-        self.heuristic = heuristic
+        self.heuristic, self.model = heuristic, model
         self.objective = HeuristicObjective(heuristic)
         self.remaining = train.remaining
+        self.labels = labels
         rng = stream(0, self.name, "validation")
         chosen = rng.choice(len(valid.states), size=VALIDATION_SAMPLES)
         self.validation = {
@@ -61,13 +74,24 @@ class HeuristicStage(Stage):
             "remaining": torch.from_numpy(valid.remaining[chosen]).float(),
         }
 
+    def prepare(self) -> None:
+        """Takes over the VQ-VAE's trunk."""
+        self.heuristic.trunk.load_state_dict(self.model.trunk.state_dict())
+
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
-        """Any states of the training split, goals included."""
-        chosen = rng.choice(len(self.train.states), size=size)
-        grids, _ = self.augment(rng, [self.train.states[chosen]])
+        """Any states of the training split, goals included, and labelled ones."""
+        labelled = 0 if self.labels is None else size // 2
+        chosen = rng.choice(len(self.train.states), size=size - labelled)
+        states, remaining = self.train.states[chosen], self.remaining[chosen]
+        if self.labels is not None:
+            chosen = rng.choice(len(self.labels), size=labelled)
+            states = np.concatenate([states, self.labels.states[chosen]])
+            remaining = np.concatenate([remaining, self.labels.remaining[chosen]])
+        grids, _ = self.augment(rng, [states])
+        distances = np.where(remaining == DEAD_END, self.config.max_distance, remaining)
         return {
             "states": torch.from_numpy(grids[0]),
-            "remaining": torch.from_numpy(self.remaining[chosen]).float(),
+            "remaining": torch.from_numpy(distances).float(),
         }
 
     def validate(self) -> dict[str, float]:

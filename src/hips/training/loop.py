@@ -60,7 +60,7 @@ class Stage(ABC):
         return {self.objective: 1.0}
 
     def prepare(self) -> None:
-        """Called once before the first step of a fresh stage."""
+        """Called once before the first step, unless the networks start from a model's weights."""
         return
 
 
@@ -82,12 +82,22 @@ def learning_rate_factor(step: int, steps: int) -> float:
 
 
 class StageRun:
-    """Runs one stage in its folder, from wherever it was left."""
+    """Runs one stage in its folder, from wherever it was left.
+
+    `fresh` networks have random weights that the stage may prepare; others keep what they know.
+    """
 
     def __init__(
-        self, stage: Stage, folder: Path, seed: int, reporter: Reporter, world: World
+        self,
+        stage: Stage,
+        folder: Path,
+        seed: int,
+        reporter: Reporter,
+        world: World,
+        fresh: bool = True,
     ) -> None:
         self.stage, self.seed, self.reporter, self.world = stage, seed, reporter, world
+        self.fresh = fresh
         self.folder = folder / stage.name
         self.module: nn.Module = stage.objective.to(world.device)
         groups = [
@@ -128,7 +138,7 @@ class StageRun:
             self.step, self.seconds = facts["step"], facts["seconds"]
             self.best, self.stale = facts["best"], facts["stale"]
             self.best_metrics = facts["best_metrics"]
-        else:
+        elif self.fresh:
             torch.manual_seed(stream_seed(self.seed, self.stage.name, "prepare") % 2**63)
             self.stage.prepare()
         self.reporter.start_stage(self.stage.name, self.step, self.stage.config.steps)

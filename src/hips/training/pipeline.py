@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from hips.demonstrations.dataset import Demonstrations
+from hips.demonstrations.labels import StateLabels
 from hips.errors import ConfigError, DatasetError
 from hips.files import read_json, replacing, write_json
+from hips.models.networks.assembly import Networks
 from hips.models.segments import best_segmentation, event_following
 from hips.seeding import stream
 from hips.training import config as configuration
@@ -19,7 +21,7 @@ from hips.training.corpus import Corpus, Indices
 from hips.training.dynamics import DynamicsStage
 from hips.training.heuristic import HeuristicStage
 from hips.training.loop import Stage, StageReport, StageRun
-from hips.training.networks import Networks
+from hips.training.networks import build_networks
 from hips.training.policy import ChunkStage, PolicyStage
 from hips.training.prior import PriorStage
 from hips.training.progress import Reporter
@@ -69,8 +71,11 @@ class Pipeline:
         folder: Path,
         world: World,
         reporter: Reporter,
+        labels: StateLabels | None = None,
     ) -> None:
         domain = demonstrations.domain
+        if config.events < 1:
+            raise ConfigError("events must be at least 1: the next event is the nearest subgoal.")
         if domain.name != config.domain:
             raise DatasetError(
                 f"The demonstrations are of '{domain.name}', the training is of '{config.domain}'."
@@ -78,7 +83,7 @@ class Pipeline:
         self.config, self.folder, self.world, self.reporter = config, folder, world, reporter
         self.train = Corpus.build(demonstrations.trajectories("train"), domain, MIN_TRAINING)
         self.valid = Corpus.build(demonstrations.trajectories("validation"), domain)
-        self.networks = Networks(domain.spec, config)
+        self.networks = build_networks(domain.spec, config)
         self._pairs: tuple[SubgoalPairs, SubgoalPairs] | None = None
         self._builders: dict[str, Callable[[], Stage]] = {
             "policy": lambda: self._policy(PolicyStage, config.policy),
@@ -92,7 +97,12 @@ class Pipeline:
                 config.prior, self.networks.prior, self.networks.subgoals, *self.pairs()
             ),
             "heuristic": lambda: HeuristicStage(
-                config.heuristic, self.networks.heuristic, self.train, self.valid
+                config.heuristic,
+                self.networks.heuristic,
+                self.networks.subgoals,
+                self.train,
+                self.valid,
+                labels,
             ),
             "dynamics": lambda: DynamicsStage(
                 config.dynamics, self.networks.dynamics, self.train, self.valid
@@ -107,7 +117,8 @@ class Pipeline:
             if not finished and name not in stages:
                 continue
             stage = self._builders[name]()
-            run = StageRun(stage, self.folder, self.config.seed, self.reporter, self.world)
+            fresh = self.config.start is None
+            run = StageRun(stage, self.folder, self.config.seed, self.reporter, self.world, fresh)
             reports[name] = run.run()
         return TrainedRun(self.config, self.networks, reports, self.world.rank)
 

@@ -82,12 +82,12 @@ class PolicyObjective(nn.Module):
         self.policy = policy
 
     def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        """Mean NLL of the demonstrated chunk."""
+        """Mean NLL of the demonstrated chunk, plus that of its first action, which matters most."""
         log_probabilities = self.policy(batch["states"], batch["subgoals"])
         actions = batch["actions"]
         loss, first = chunk_loss(log_probabilities, actions)
         right = (log_probabilities.argmax(dim=2) == actions).float()
-        return loss, {
+        return loss + first.mean(), {
             "first_nll": first.mean().detach(),
             "first_accuracy": right[:, 0].mean(),
             "chunk_accuracy": right.sum() / (actions >= 0).sum(),
@@ -138,9 +138,9 @@ class ChunkStage(PolicyStage):
     """The policy learns to foresee its own greedy way to a subgoal, whole.
 
     Demonstrators take one of many equal ways, so what they do three steps on is uncertain, and the
-    planner would have to ask the policy again at every step. The policy's own way is one: from the
-    second action on, a chunk's targets are what the policy, as it was before this stage, does. The
-    first action stays the demonstrator's.
+    planner would have to ask the policy again at every step. The policy's own way is one: a chunk's
+    targets are what the policy, as it was before this stage, does. Where it does not get there,
+    only the demonstrator's first action is learnt.
     """
 
     name = "chunks"
@@ -173,5 +173,6 @@ class ChunkStage(PolicyStage):
         width = min(self.policy.chunk, walked.actions.shape[1])
         ways[:, :width] = walked.actions[:, :width]
         ways[(steps >= length[:, None]) | ~walked.success[:, None]] = -1
-        ways[:, 0] = batch["actions"][:, 0].numpy()
+        # All or nothing: a continuation only fits the first action that it was made for.
+        ways[:, 0] = np.where(walked.success, ways[:, 0], batch["actions"][:, 0].numpy())
         return {**batch, "actions": torch.from_numpy(ways)}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hips import demonstrations
 from hips.demonstrations.dataset import Demonstrations
+from hips.demonstrations.labels import load as load_labels
 from hips.domains import Domain
 from hips.errors import DatasetError
 from hips.training.config import TrainingConfig
@@ -17,6 +18,7 @@ from hips.training.curves import draw_curves
 from hips.training.export import export_bundle
 from hips.training.pipeline import STAGES, Pipeline, TrainedRun, open_run
 from hips.training.progress import Reporter
+from hips.training.start import find_start
 from hips.training.world import World, join_world
 
 
@@ -34,6 +36,8 @@ class TrainingJob:
         device: torch device, None for the best there is.
         threads: torch threads, None for all cores.
         command: the command line, for the card.
+        start: name or folder of a model to start from; None for random weights.
+        labels: file of labelled states for the heuristic; None for demonstrations alone.
     """
 
     domain: Domain
@@ -45,24 +49,33 @@ class TrainingJob:
     device: str | None = None
     threads: int | None = None
     command: str = ""
+    start: str | Path | None = None
+    labels: Path | None = None
 
 
 def train(job: TrainingJob) -> TrainedRun:
     """Trains, and exports the bundle once every stage is finished."""
+    start = None if job.start is None else find_start(job.start, job.domain, job.config)
+    config = job.config if start is None else replace(job.config, start=start.record())
     with join_world(job.device, job.threads) as world:
         if world.rank == 0:
             job.out.mkdir(parents=True, exist_ok=True)
-            open_run(job.out, job.config, job.resume)
+            open_run(job.out, config, job.resume)
         world.barrier()
         data = _load_data(job, world)
+        labels = None if job.labels is None else load_labels(job.labels, job.domain)
         with Reporter(job.out if world.rank == 0 else None) as reporter:
-            pipeline = Pipeline(job.config, data, job.out, world, reporter)
+            pipeline = Pipeline(config, data, job.out, world, reporter, labels)
+            if start is not None:
+                start.load_into(pipeline.networks)
             run = pipeline.run(job.stages)
             if world.rank == 0:
                 draw_curves(job.out / "metrics.jsonl", job.out / "curves.png")
                 if set(run.reports) == set(STAGES):
                     reporter.message(f"exporting to {job.out / 'model'}")
                     facts = {"data": _data_facts(job, data)}
+                    if labels is not None:
+                        facts["labels"] = labels.origin
                     export_bundle(run, job.domain, pipeline.valid, job.out / "model", facts)
         return run
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import distributed
 
-from hips.errors import ConfigError
+from hips.models.networks.devices import AUTO, choose_device
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,7 @@ def join_world(device: str | None, threads: int | None) -> Iterator[World]:
 
 
 def _device(name: str | None) -> torch.device:
-    if name is None:
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError(f"Device '{name}' cannot be used here ({reason}).") from None
+    device = choose_device(name or AUTO)
     if device.type == "cuda" and "LOCAL_RANK" in os.environ:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     return device

@@ -115,7 +115,13 @@ class BoxWorld(Domain):
             demonstrations=30_000,
             paper_demonstrations=22_100,
             epsilon=1e-3,
-            laptop=("segmentation=events", "horizon=20", "policy.chunk=20"),
+            laptop=(
+                "segmentation=events",
+                "horizon=30",
+                "policy.chunk=30",
+                "network.policy_downsample=1",
+                "network.dynamics_downsample=1",
+            ),
         )
 
     # -- rules ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hips.domains.base import Actions, Grid
 from hips.domains.box_world import kernels
 from hips.domains.box_world.kernels import COLUMN_STEPS, FLOOR, GEM, ROW_STEPS
-from hips.errors import ExpertError
+from hips.errors import ExpertError, UnsolvableError
 
 MAX_NODES = 100_000
 NOTHING = -1
@@ -96,7 +96,7 @@ class _KeySearch:
                     heapq.heappush(heap, (cost + steps, next(order), child))
             if len(costs) > MAX_NODES:
                 raise ExpertError(f"no plan within {MAX_NODES:,} combinations of opened boxes")
-        raise ExpertError("no plan exists: every way to use the keys ends without the gem")
+        raise UnsolvableError("no plan exists: every way to use the keys ends without the gem")
 
     def _children(self, node: _Node) -> Iterator[tuple[_Node, int]]:
         held, cell = self.first_key, self.start
@@ -157,7 +157,8 @@ def plan(state: Grid, rng: np.random.Generator, quality: float) -> Actions:
     detours stay on free floor, so they take nothing and never run into a dead end.
 
     Raises:
-        ExpertError: the gem cannot be had any more, or the search grew too large.
+        UnsolvableError: the gem cannot be had any more.
+        ExpertError: the search grew too large.
     """
     if state[0, 0] == GEM:
         return np.zeros(0, dtype=np.int64)

@@ -86,7 +86,7 @@ class SlidingTiles(Domain):
             demonstrations=20_000,
             paper_demonstrations=5_100,
             epsilon=1e-5,
-            laptop=("segmentation=events", "horizon=5", "policy.chunk=5", "detector.batch=3"),
+            laptop=("segmentation=events", "horizon=6", "policy.chunk=6", "detector.batch=3"),
         )
 
     def _flat(self, states: Grids) -> Grids:

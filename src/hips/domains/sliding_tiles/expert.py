@@ -10,7 +10,7 @@ from hips.domains.sliding_tiles.beam import beam_search
 from hips.domains.sliding_tiles.construct import construct
 from hips.domains.sliding_tiles.estimates import tables
 from hips.domains.sliding_tiles.kernels import Cells
-from hips.errors import ExpertError
+from hips.errors import UnsolvableError
 
 Plan = npt.NDArray[np.int64]
 BEAM = 800
@@ -34,10 +34,10 @@ def plan(cells: Cells, height: int, width: int, rng: np.random.Generator, qualit
     and up to `DETOURS` times the blank wanders off before the rest is planned anew.
 
     Raises:
-        ExpertError: the puzzle is in the half that has no solution.
+        UnsolvableError: the puzzle is in the half that has no solution.
     """
     if kernels.invariant(cells, width) != 0:
-        raise ExpertError("the puzzle has the wrong parity: no moves lead to the goal")
+        raise UnsolvableError("the puzzle has the wrong parity: no moves lead to the goal")
     by_lines = rng.random() >= quality
     parts: list[Plan] = []
     for _ in range(round(DETOURS * (1.0 - quality))):

@@ -8,7 +8,7 @@ from hips.domains.base import Actions, Grid
 from hips.domains.sokoban.board import Board, Cells, read_board
 from hips.domains.sokoban.search import SOLVED, UNSOLVABLE, moves_of_pushes, search
 from hips.domains.sokoban.wander import advance, wander
-from hips.errors import ExpertError
+from hips.errors import ExpertError, UnsolvableError
 
 # (weight of h in f = 2 g + weight · h, exact player, nodes): short plans first, then plans at all.
 ATTEMPTS = ((3, True, 1 << 16), (6, True, 1 << 16), (12, True, 1 << 17), (6, False, 1 << 18))
@@ -22,10 +22,6 @@ WANDERING = 1.4
 MEAN_EXCURSION = 10
 MEAN_CHUNK = 6
 """Moves of the plan between two excursions, on average."""
-
-
-class UnsolvableError(ExpertError):
-    """The expert searched every reachable state: there is no plan."""
 
 
 def plan(state: Grid, rng: np.random.Generator, quality: float) -> Actions:

@@ -66,6 +66,8 @@ class SubgoalModel(nn.Module):
             threshold_ema_dead_code=revive_below,
             commitment_weight=commitment,
         )
+        # Revived codes start well above the threshold: the next batches decide, not the first one.
+        self.codebook._codebook.reset_cluster_size = max(1, round(10 * revive_below))
         self.trunk = Trunk(shape, shape.planes, channels, blocks, attention)
         self.narrow = nn.Conv2d(channels, head_channels, 1)
         self.code_in = nn.Linear(code_dimension, head_channels)

@@ -1,0 +1,60 @@
+"""`hips explore`: states that a search meets, labelled by the domain's expert."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hips.cli.options import (
+    DomainArgument,
+    JsonOption,
+    PluginOption,
+    SeedOption,
+    SetOption,
+    VariantOption,
+    make_domain,
+    note,
+    print_json,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb to the command line."""
+    app.command("explore")(explore_levels)
+
+
+def explore_levels(
+    name: DomainArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File of the labelled states (.npz).")],
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Levels to search.")] = 1000,
+    expansions: Annotated[int, typer.Option(min=1, help="Most expansions per level.")] = 50,
+    model: Annotated[
+        str | None, typer.Option(help="Name or folder of a model; by default the domain's.")
+    ] = None,
+    seed: SeedOption = 0,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
+    variant: VariantOption = None,
+    settings: SetOption = None,
+    plugins: PluginOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Search fresh levels and ask the expert about every state that was expanded.
+
+    The heuristic learns from them what dead ends are: `hips train --labels FILE`.
+
+    For example:
+
+      hips explore sokoban --count 2000 --out labels.npz
+    """
+    from hips.demonstrations import labels
+    from hips.planner.explore import explore
+
+    domain = make_domain(name, variant, settings, plugins)
+    found = explore(domain, count, seed, expansions, model=model, num_workers=workers)
+    labels.save(found, out)
+    if json:
+        print_json(found.origin)
+    else:
+        note(f"{out}: {len(found):,} states, {found.origin['dead_ends']:,} of them dead ends")

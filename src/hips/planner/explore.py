@@ -1,0 +1,134 @@
+"""What a search meets: the states it expands, each labelled by the domain's expert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from hips import workers
+from hips.demonstrations.labels import DEAD_END, StateLabels
+from hips.domains.base import Domain, Grid, Grids
+from hips.domains.recipes import Recipe
+from hips.errors import DatasetError, ExpertError, UnsolvableError
+from hips.planner.budget import Budget
+from hips.planner.components import SearchSettings
+from hips.planner.planner import installed_components
+from hips.planner.protocols import Children, DynamicsMode, Expander, Heuristic
+from hips.planner.search import solve_many
+from hips.seeding import stream
+
+LEVELS_A_TASK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """An expander that remembers what it was asked to expand."""
+
+    inner: Expander
+    expanded: list[Grids] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """As the inner one."""
+        return self.inner.complete
+
+    @property
+    def mode(self) -> DynamicsMode:
+        """As the inner one."""
+        return self.inner.mode
+
+    @property
+    def heuristic(self) -> Heuristic | None:
+        """As the inner one."""
+        return self.inner.heuristic
+
+    def expand(self, states: Grids) -> Children:
+        """Remembers, and passes on."""
+        self.expanded.append(states.copy())
+        return self.inner.expand(states)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Some levels of an exploration; levels are drawn from a stream named after `index`."""
+
+    recipe: Recipe
+    settings: SearchSettings
+    model: str | Path | None
+    expansions: int
+    seed: int
+    index: int
+    count: int
+
+    def run(self) -> tuple[Grids, list[int]]:
+        """Distinct states of the searches, and their labels; what the expert gives up on is not."""
+        domain = self.recipe.create()
+        rng = stream(self.seed, "explore", domain.name, self.index)
+        states = self._expanded(domain, list(domain.sample(rng, self.count)))
+        kept: list[Grid] = []
+        remaining: list[int] = []
+        for state in states:
+            try:
+                label = len(domain.expert(state, rng))
+            except UnsolvableError:
+                label = DEAD_END
+            except ExpertError:
+                continue
+            kept.append(state)
+            remaining.append(label)
+        return np.array(kept, dtype=np.uint8).reshape(-1, *domain.spec.shape), remaining
+
+    def _expanded(self, domain: Domain, levels: list[Grid]) -> Grids:
+        components = installed_components(domain, self.settings, self.model)(domain)
+        expander = self.settings.make_expander(domain, components)
+        recorder = Recorder(expander)
+        evaluation = self.settings.choose_evaluation(domain, expander)
+        solve_many(domain, levels, recorder, evaluation, Budget(self.expansions))
+        return np.unique(np.concatenate(recorder.expanded), axis=0)
+
+
+def explore(
+    domain: Domain,
+    levels: int,
+    seed: int = 0,
+    expansions: int = 50,
+    settings: SearchSettings | None = None,
+    model: str | Path | None = None,
+    num_workers: int = 1,
+) -> StateLabels:
+    """Searches fresh levels and labels every state that was expanded.
+
+    Args:
+        domain: a registered domain with an expert.
+        levels: how many levels to search.
+        seed: of the levels; they come from a stream of their own.
+        expansions: most of each search.
+        settings: how to search.
+        model: name or folder of a model; None takes the installed one, if any.
+        num_workers: processes.
+
+    Raises:
+        DatasetError: the expert gave up on every state.
+    """
+    recipe, chosen = Recipe.of(domain), settings or SearchSettings()
+    tasks = [
+        _Task(recipe, chosen, model, expansions, seed, index, min(LEVELS_A_TASK, levels - first))
+        for index, first in enumerate(range(0, levels, LEVELS_A_TASK))
+    ]
+    found = {task.index: result for task, result in workers.run(_Task.run, tasks, num_workers)}
+    states = np.concatenate([found[task.index][0] for task in tasks])
+    remaining = np.concatenate([found[task.index][1] for task in tasks]).astype(np.int32)
+    if not len(states):
+        raise DatasetError("nothing to label: the expert gave up on every state.")
+    origin = {
+        "domain": domain.name,
+        "parameters": domain.parameters(),
+        "seed": seed,
+        "levels": levels,
+        "expansions": expansions,
+        "states": len(states),
+        "dead_ends": int((remaining == DEAD_END).sum()),
+    }
+    return StateLabels(states, remaining, origin)

@@ -1,0 +1,63 @@
+"""Where a training starts if not from random weights: at those of a finished model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hips.domains import Domain
+from hips.errors import ModelError
+from hips.models import bundle
+from hips.models.networks.assembly import Networks
+from hips.models.networks.plan import NetworkPlan
+from hips.models.networks.weights import WEIGHTS, load_weights
+from hips.training.config import TrainingConfig
+from hips.training.networks import network_plan
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A checked model to start from.
+
+    Attributes:
+        name: what it was called when it was asked for.
+        folder: where it lies.
+        sha256: hash of its weights.
+    """
+
+    name: str
+    folder: Path
+    sha256: str
+
+    def record(self) -> dict[str, str]:
+        """What the configuration, and with it the card, says of the start."""
+        return {"model": self.name, "sha256": self.sha256}
+
+    def load_into(self, networks: Networks) -> None:
+        """Replaces the initial weights of all networks."""
+        load_weights(networks, self.folder)
+
+
+def find_start(name_or_folder: str | Path, domain: Domain, config: TrainingConfig) -> Start:
+    """The model called so, checked before anything is collected or trained.
+
+    Raises:
+        ModelError: missing, damaged, for another domain, or of networks of other sizes.
+    """
+    found = bundle.load(name_or_folder, domain)
+    if WEIGHTS not in found.card["files"]:
+        raise ModelError(f"{found.folder}: has no {WEIGHTS}, so nothing can start from it.")
+    _check_sizes(found, network_plan(config))
+    return Start(str(name_or_folder), found.folder, found.card["files"][WEIGHTS])
+
+
+def _check_sizes(found: bundle.Bundle, wanted: NetworkPlan) -> None:
+    ours = wanted.shaping()
+    theirs = NetworkPlan.of(found.card["configuration"]).shaping()
+    different = [name for name in ours if ours[name] != theirs[name]]
+    if different:
+        settings = " ".join(f"--set {name}={str(theirs[name]).lower()}" for name in different)
+        raise ModelError(
+            f"{found.folder}: its networks have other sizes than those of this training; "
+            f"to start from it, add {settings}"
+        )

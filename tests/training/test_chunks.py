@@ -1,0 +1,266 @@
+"""The policy foresees its own way: targets by hand, and resumed stages with the same teacher."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hips import domains
+from hips.demonstrations import Demonstrations
+from hips.demonstrations.dataset import replay_plans, to_offsets
+from hips.domains import Domain
+from hips.models.networks.heads import ReachPolicy
+from hips.models.networks.layers import GridShape
+from hips.planner import rollouts
+from hips.seeding import stream
+from hips.training import checkpoint, pipeline
+from hips.training import policy as policy_stages
+from hips.training.config import StageConfig, TrainingConfig
+from hips.training.corpus import Corpus
+from hips.training.loop import StageRun
+from hips.training.pipeline import Pipeline
+from hips.training.policy import ChunkStage, PolicyObjective, PolicyStage, TorchReach
+from hips.training.progress import Reporter
+from hips.training.world import World
+
+ALONE = World(0, 1, torch.device("cpu"))
+SIZE = 6
+UP, RIGHT, DOWN, LEFT = range(4)
+START, AGENT, CITY = 3, 4, 1
+LOST_FROM = 5
+"""The planted policy does not find subgoals that are so many steps away, or more."""
+
+
+@pytest.fixture(scope="module")
+def plain() -> Domain:
+    """A map whose corners hold the start and a city nobody visits: inside, all ways are free."""
+    return domains.create("tsp", size=SIZE, cities=1)
+
+
+def make_corpus(plain: Domain, begins: np.ndarray, actions: np.ndarray) -> Corpus:
+    """Trajectories of equal length on the inner cells `begins` `[N, 2]`, by `actions` `[N, L]`."""
+    count, length = actions.shape
+    starts = np.zeros((count, SIZE, SIZE), dtype=np.uint8)
+    starts[:, 0, 0], starts[:, -1, -1] = START, CITY
+    starts[np.arange(count), begins[:, 0], begins[:, 1]] += AGENT
+    offsets = to_offsets(np.full(count, length))
+    return Corpus.build(
+        replay_plans(plain, starts, actions.reshape(-1).astype(np.uint8), offsets), plain
+    )
+
+
+@pytest.fixture(scope="module")
+def corpus(plain: Domain) -> Corpus:
+    """Demonstrators who go three cells to the right and then three up."""
+    actions = np.array([[RIGHT] * 3 + [UP] * 3])
+    return make_corpus(plain, np.array([[4, 1]]), actions)
+
+
+class Planted(nn.Module):
+    """Goes up and down before it goes left and right, or the other way round.
+
+    Sure of one action at a time, and lost where `LOST_FROM` steps are left: it turns away.
+    """
+
+    def __init__(self, chunk: int) -> None:
+        super().__init__()
+        self.chunk = chunk
+        self.vertical = nn.Parameter(torch.tensor(1.0))
+
+    def forward(self, states: Tensor, subgoals: Tensor) -> Tensor:
+        here, there = (
+            (grids >= AGENT).flatten(1).int().argmax(dim=1) for grids in (states, subgoals)
+        )
+        down, right = there // SIZE - here // SIZE, there % SIZE - here % SIZE
+        rows = torch.where(down > 0, DOWN, UP)
+        columns = torch.where(right > 0, RIGHT, LEFT)
+        rows_first = torch.where(down != 0, rows, columns)
+        columns_first = torch.where(right != 0, columns, rows)
+        chosen = rows_first if float(self.vertical) > 0 else columns_first
+        chosen = torch.where(down.abs() + right.abs() >= LOST_FROM, (chosen + 2) % 4, chosen)
+        logits = torch.zeros(len(states), self.chunk, 4)
+        logits[torch.arange(len(states)), 0, chosen] = 9.0
+        return logits.log_softmax(dim=-1)
+
+
+def own_way(state: np.ndarray, subgoal: np.ndarray) -> list[int]:
+    """What the planted policy does: first all the rows, then all the columns."""
+    (row, column), (to_row, to_column) = (np.argwhere(g >= AGENT)[0] for g in (state, subgoal))
+    down, right = int(to_row - row), int(to_column - column)
+    return [DOWN if down > 0 else UP] * abs(down) + [RIGHT if right > 0 else LEFT] * abs(right)
+
+
+def planted_stage(
+    stage: type[PolicyStage], corpus: Corpus, chunk: int, horizon: int = 6
+) -> PolicyStage:
+    return stage(StageConfig(), Planted(chunk), corpus, corpus, horizon)  # type: ignore[arg-type]
+
+
+def check_targets(drawn: dict[str, Tensor], plain: dict[str, Tensor], chunk: int) -> set[int]:
+    """Compares the targets with what is expected of them; returns the lengths of the ways."""
+    assert (drawn["states"] == plain["states"]).all()
+    assert (drawn["subgoals"] == plain["subgoals"]).all()
+    lengths = set()
+    for row, targets in enumerate(drawn["actions"].tolist()):
+        way = own_way(drawn["states"][row].numpy(), drawn["subgoals"][row].numpy())
+        lengths.add(len(way))
+        known = [] if len(way) >= LOST_FROM else way[1:chunk]
+        first = int(plain["actions"][row, 0])
+        assert targets == [first, *known, *[-1] * (chunk - 1 - len(known))]
+    return lengths
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 6, 8])
+def test_targets_are_the_demonstrators_first_action_and_then_the_policys_own(
+    corpus: Corpus, chunk: int
+) -> None:
+    stages = [planted_stage(stage, corpus, chunk) for stage in (ChunkStage, PolicyStage)]
+    drawn, plain = (stage.batch(stream(7, "chunks"), 200) for stage in stages)
+    assert check_targets(drawn, plain, chunk) == {1, 2, 3, 4, 5, 6}
+    if chunk > 1:
+        # Demonstrators turn once, and not where the policy does.
+        assert (drawn["actions"] != plain["actions"]).any()
+
+
+def test_held_out_targets_too_and_those_by_hand(corpus: Corpus) -> None:
+    stage = planted_stage(ChunkStage, corpus, 4)
+    held_out = stage.validation
+    pairs = list(zip(held_out["states"], held_out["subgoals"], held_out["actions"], strict=True))
+
+    def targets(first: int, last: int) -> list[int]:
+        states = torch.from_numpy(corpus.states)
+        found: list[list[int]] = [
+            actions.tolist()
+            for state, subgoal, actions in pairs
+            if state.equal(states[first]) and subgoal.equal(states[last])
+        ]
+        assert found
+        assert all(actions == found[0] for actions in found)
+        return found[0]
+
+    assert targets(1, 5) == [RIGHT, UP, RIGHT, RIGHT]  # not right, right, up, up
+    assert targets(0, 5) == [RIGHT, -1, -1, -1]  # the policy does not get there
+    assert targets(2, 5) == [RIGHT, UP, RIGHT, -1]
+    assert targets(1, 2) == [RIGHT, -1, -1, -1]  # there is no second step
+    assert targets(3, 6) == [UP, UP, UP, -1]
+
+
+def test_subgoals_beyond_the_horizon_are_not_reached(plain: Domain, corpus: Corpus) -> None:
+    """A detour of the policy that takes more steps than the horizon is no way to foresee."""
+    stage = planted_stage(ChunkStage, corpus, 4, horizon=3)
+    whole = {
+        "states": torch.from_numpy(corpus.states[[0, 0]]),
+        "subgoals": torch.from_numpy(corpus.states[[3, 4]]),
+        "actions": torch.full((2, 4), RIGHT),
+    }
+    assert isinstance(stage, ChunkStage)
+    found = stage._foreseen(whole)["actions"].tolist()
+    assert found == [[RIGHT, RIGHT, RIGHT, -1], [RIGHT, -1, -1, -1]]
+
+
+def test_the_teacher_is_the_policy_before_the_stage(corpus: Corpus) -> None:
+    stage = planted_stage(ChunkStage, corpus, 4)
+    before = stage.batch(stream(1, "chunks"), 100)["actions"]
+    with torch.no_grad():
+        stage.policy.vertical.fill_(-1.0)  # type: ignore[operator]
+    after = stage.batch(stream(1, "chunks"), 100)["actions"]
+    assert after.equal(before)
+    other = planted_stage(ChunkStage, corpus, 4)
+    with torch.no_grad():
+        other.teacher.policy.vertical.fill_(-1.0)  # type: ignore[attr-defined]
+    assert not other.batch(stream(1, "chunks"), 100)["actions"].equal(before)
+    assert set(dict(stage.objective.named_parameters())) == {"policy.vertical"}
+
+
+def demonstrated_way(rng: np.random.Generator) -> list[int]:
+    """Two cells up and two to the right; of the two, up is the likelier next one."""
+    ups, rights, way = 2, 2, []
+    while ups or rights:
+        up = ups > 0 and (rights == 0 or rng.random() < 0.75)
+        ups, rights = ups - up, rights - (not up)
+        way.append(UP if up else RIGHT)
+    return way
+
+
+def test_after_the_stage_rollouts_ask_less_often(
+    plain: Domain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Demonstrators turn where they like; the policy's own way is one and can be foreseen."""
+    monkeypatch.setattr(policy_stages, "VALIDATION_SAMPLES", 256)
+    rng = stream(0, "demonstrators")
+    ways = np.array([demonstrated_way(rng) for _ in range(400)])
+    begins = np.stack([rng.integers(3, 5, size=400), rng.integers(1, 3, size=400)], axis=1)
+    data = make_corpus(plain, begins, ways)
+    torch.manual_seed(0)
+    policy = ReachPolicy(GridShape.of(plain.spec, 1, True), 16, 1, chunk=4)
+    starts, targets = data.states[data.offsets[:-1]], data.states[data.offsets[1:] - 1]
+
+    def train_and_ask(stage: type[PolicyStage]) -> rollouts.Rollouts:
+        config = StageConfig(200, batch=64, learning_rate=1e-2, validate_every=200)
+        made = stage(config, policy, data, data, 4)
+        StageRun(made, tmp_path, 0, Reporter(None), ALONE).run()
+        reach = TorchReach(policy.eval())
+        return rollouts.follow(plain.step, plain.is_goal, reach, starts, targets, 4, 0.9)
+
+    before, after = train_and_ask(PolicyStage), train_and_ask(ChunkStage)
+    assert before.success.mean() > 0.95
+    assert after.success.mean() > 0.95
+    assert after.policy_calls.mean() < 0.8 * before.policy_calls.mean()
+
+
+class Killed(BaseException):
+    """Stands for a kill in the middle of a stage."""
+
+
+def test_a_resumed_stage_has_the_same_teacher(
+    config: TrainingConfig,
+    demos: Demonstrations,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[ChunkStage] = []
+
+    class Noted(ChunkStage):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(pipeline, "ChunkStage", Noted)
+    chosen = ("policy", "detector", "chunks")
+
+    def run(folder: str) -> ReachPolicy:
+        work = Pipeline(config, demos, tmp_path / folder, ALONE, Reporter(None))
+        return work.run(chosen).networks.policy
+
+    expected = run("whole")
+    original = StageRun._one_step
+
+    def die_at_five(self: StageRun, trained: nn.Module, share: int) -> None:
+        if self.stage.name == "chunks" and self.step == 5:
+            raise Killed
+        original(self, trained, share)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StageRun, "_one_step", die_at_five)
+        with pytest.raises(Killed):
+            run("cut")
+    assert (tmp_path / "cut" / "chunks" / "latest.safetensors").exists()
+    found = run("cut")
+    whole, _, resumed = made
+    assert (whole.validation["actions"][:, 1:] >= 0).any()
+    assert whole.validation["actions"].equal(resumed.validation["actions"])
+    taught = resumed.teacher.policy.state_dict()
+    for name, value in whole.teacher.policy.state_dict().items():
+        assert value.equal(taught[name]), name
+    for name, value in expected.state_dict().items():
+        assert value.equal(found.state_dict()[name]), name
+    assert any(not value.equal(taught[name]) for name, value in found.state_dict().items())
+    assert not list((tmp_path / "cut" / "chunks").glob("latest*"))
+    # What is saved is the policy alone, so that the teacher can only come from the stage before.
+    saved = PolicyObjective(resumed.teacher.policy)
+    checkpoint.load(tmp_path / "cut" / "chunks" / "best.safetensors", saved)
