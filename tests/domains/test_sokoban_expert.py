@@ -8,9 +8,8 @@ import pytest
 from hips.domains import Domain, Grid, create, replay
 from hips.domains.sokoban import expert as expert_module
 from hips.domains.sokoban.board import FAR, is_frozen, pushes_needed, read_board
-from hips.domains.sokoban.expert import UnsolvableError
 from hips.domains.sokoban.search import OUT_OF_NODES, SOLVED, UNSOLVABLE, moves_of_pushes, search
-from hips.errors import ExpertError
+from hips.errors import ExpertError, UnsolvableError
 from hips.seeding import stream
 from tests.domains.reference import enumerate_states, goal_distances
 from tests.domains.test_sokoban import SMALL, naive_step

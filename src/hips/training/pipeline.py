@@ -39,13 +39,14 @@ MAX_VALIDATION = 500
 STAGES = (
     "policy",
     "detector",
-    "chunks",
     "autoencoder",
     "vqvae",
     "prior",
     "heuristic",
     "dynamics",
+    "chunks",
 )
+"""In this order: exact segmentation asks the policy as the demonstrators taught it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hips import domains
+from hips.demonstrations import labels
+from hips.demonstrations.labels import DEAD_END, StateLabels
+from hips.errors import DatasetError
+
+
+def some_labels() -> StateLabels:
+    domain = domains.create("sokoban")
+    states = domain.sample(np.random.default_rng(0), 3)
+    remaining = np.array([5, DEAD_END, 7], dtype=np.int32)
+    return StateLabels(states, remaining, {"domain": "sokoban", "seed": 1})
+
+
+def test_labels_come_back_as_they_were(tmp_path: Path) -> None:
+    written = some_labels()
+    labels.save(written, tmp_path / "labels.npz")
+    read = labels.load(tmp_path / "labels.npz", domains.create("sokoban"))
+    np.testing.assert_array_equal(read.states, written.states)
+    np.testing.assert_array_equal(read.remaining, written.remaining)
+    assert read.origin["seed"] == 1
+
+
+def test_labels_of_another_domain_are_refused(tmp_path: Path) -> None:
+    labels.save(some_labels(), tmp_path / "labels.npz")
+    with pytest.raises(DatasetError, match="made for 'sokoban', the training is of 'tsp'"):
+        labels.load(tmp_path / "labels.npz", domains.create("tsp"))
+
+
+def test_labels_of_another_size_are_refused(tmp_path: Path) -> None:
+    labels.save(some_labels(), tmp_path / "labels.npz")
+    with pytest.raises(DatasetError, match="not a list of grids"):
+        labels.load(tmp_path / "labels.npz", domains.create("sokoban", height=8, width=8))
+
+
+def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
+    domain = domains.create("sokoban")
+    with pytest.raises(DatasetError, match="hips explore"):
+        labels.load(tmp_path / "none.npz", domain)
+    path = tmp_path / "labels.npz"
+    labels.save(some_labels(), path)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(DatasetError, match="not a file of labelled states"):
+        labels.load(path, domain)

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from hips.demonstrations.labels import DEAD_END, StateLabels
+from hips.seeding import stream
+from hips.training.config import TrainingConfig
+from hips.training.corpus import Corpus
+from hips.training.heuristic import HeuristicStage
+from hips.training.networks import build_networks
+
+
+def stage(config: TrainingConfig, corpus: Corpus, labels: StateLabels | None) -> HeuristicStage:
+    networks = build_networks(corpus.domain.spec, config)
+    return HeuristicStage(
+        config.heuristic, networks.heuristic, networks.subgoals, corpus, corpus, labels
+    )
+
+
+def test_half_of_a_batch_is_labelled(config: TrainingConfig, corpus: Corpus) -> None:
+    labels = StateLabels(corpus.states[:1], np.array([DEAD_END], dtype=np.int32), {})
+    batch = stage(config, corpus, labels).batch(stream(0, "x"), 64)
+    far = float(config.heuristic.max_distance)
+    assert batch["states"].shape[0] == 64
+    assert (batch["remaining"] == far).sum() == 32
+    assert (batch["remaining"] >= 0).all()
+
+
+def test_without_labels_only_demonstrations_are_drawn(
+    config: TrainingConfig, corpus: Corpus
+) -> None:
+    batch = stage(config, corpus, None).batch(stream(0, "x"), 64)
+    assert batch["remaining"].max() <= corpus.remaining.max()
+
+
+def test_the_trunk_starts_from_the_vqvaes(config: TrainingConfig, corpus: Corpus) -> None:
+    made = stage(config, corpus, None)
+    made.prepare()
+    for name, value in made.model.trunk.state_dict().items():
+        assert torch.equal(value, made.heuristic.trunk.state_dict()[name]), name
