@@ -109,14 +109,14 @@ def check_targets(drawn: dict[str, Tensor], plain: dict[str, Tensor], chunk: int
     for row, targets in enumerate(drawn["actions"].tolist()):
         way = own_way(drawn["states"][row].numpy(), drawn["subgoals"][row].numpy())
         lengths.add(len(way))
-        known = [] if len(way) >= LOST_FROM else way[1:chunk]
-        first = int(plain["actions"][row, 0])
-        assert targets == [first, *known, *[-1] * (chunk - 1 - len(known))]
+        demonstrated = int(plain["actions"][row, 0])
+        known = [demonstrated] if len(way) >= LOST_FROM else way[:chunk]
+        assert targets == [*known, *[-1] * (chunk - len(known))]
     return lengths
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 6, 8])
-def test_targets_are_the_demonstrators_first_action_and_then_the_policys_own(
+def test_targets_are_the_policys_own_way_where_it_gets_there(
     corpus: Corpus, chunk: int
 ) -> None:
     stages = [planted_stage(stage, corpus, chunk) for stage in (ChunkStage, PolicyStage)]
@@ -143,9 +143,9 @@ def test_held_out_targets_too_and_those_by_hand(corpus: Corpus) -> None:
         assert all(actions == found[0] for actions in found)
         return found[0]
 
-    assert targets(1, 5) == [RIGHT, UP, RIGHT, RIGHT]  # not right, right, up, up
+    assert targets(1, 5) == [UP, UP, RIGHT, RIGHT]  # not right, right, up, up
     assert targets(0, 5) == [RIGHT, -1, -1, -1]  # the policy does not get there
-    assert targets(2, 5) == [RIGHT, UP, RIGHT, -1]
+    assert targets(2, 5) == [UP, UP, RIGHT, -1]
     assert targets(1, 2) == [RIGHT, -1, -1, -1]  # there is no second step
     assert targets(3, 6) == [UP, UP, UP, -1]
 
@@ -210,7 +210,7 @@ def test_after_the_stage_rollouts_ask_less_often(
     before, after = train_and_ask(PolicyStage), train_and_ask(ChunkStage)
     assert before.success.mean() > 0.95
     assert after.success.mean() > 0.95
-    assert after.policy_calls.mean() < 0.8 * before.policy_calls.mean()
+    assert after.policy_calls.mean() < 0.95 * before.policy_calls.mean()
 
 
 class Killed(BaseException):
