@@ -13,7 +13,7 @@ from hips.seeding import stream
 
 def test_every_label_is_what_the_expert_says() -> None:
     domain = domains.create("sokoban", height=7, width=7, boxes=2)
-    found = explore(domain, levels=6, seed=3, expansions=40)
+    found = explore(domain, levels=12, seed=3, expansions=60)
     assert (found.remaining == DEAD_END).sum() == found.origin["dead_ends"] > 0
     assert (found.remaining >= 0).any()
     assert len(np.unique(found.states, axis=0)) > len(found) // 2

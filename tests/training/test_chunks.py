@@ -116,9 +116,7 @@ def check_targets(drawn: dict[str, Tensor], plain: dict[str, Tensor], chunk: int
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 6, 8])
-def test_targets_are_the_policys_own_way_where_it_gets_there(
-    corpus: Corpus, chunk: int
-) -> None:
+def test_targets_are_the_policys_own_way_where_it_gets_there(corpus: Corpus, chunk: int) -> None:
     stages = [planted_stage(stage, corpus, chunk) for stage in (ChunkStage, PolicyStage)]
     drawn, plain = (stage.batch(stream(7, "chunks"), 200) for stage in stages)
     assert check_targets(drawn, plain, chunk) == {1, 2, 3, 4, 5, 6}

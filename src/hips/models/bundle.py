@@ -71,6 +71,12 @@ def find(name: str) -> Path | None:
     return installed().get(name)
 
 
+def suits(domain: Domain) -> bool:
+    """Whether a model of the domain's name is installed that takes grids of its size."""
+    folder = find(domain.name)
+    return folder is not None and _misfit(read_card(folder), domain) is None
+
+
 def read_card(folder: Path) -> dict[str, Any]:
     """A bundle's card, with its format version checked."""
     try:
@@ -151,15 +157,21 @@ def _check_files(folder: Path, card: dict[str, Any]) -> None:
 
 
 def _check_shape(folder: Path, card: dict[str, Any], domain: Domain) -> None:
+    reason = _misfit(card, domain)
+    if reason is not None:
+        raise ModelError(f"{folder}: made for {reason}.")
+
+
+def _misfit(card: dict[str, Any], domain: Domain) -> str | None:
+    """Why a model cannot take the domain's states, or None if it can."""
     spec, trained = domain.spec, card["spec"]
     if [spec.num_symbols, spec.num_actions] != [trained["symbols"], trained["actions"]]:
-        raise ModelError(f"{folder}: made for another alphabet or other actions.")
+        return "another alphabet or other actions"
     fixed = card["configuration"]["network"]["positions"]
     if fixed and [spec.height, spec.width] != [trained["height"], trained["width"]]:
-        raise ModelError(
-            f"{folder}: made for grids of {trained['height']}×{trained['width']}, "
-            f"not {spec.height}×{spec.width}."
-        )
+        size = f"{trained['height']}×{trained['width']}"
+        return f"grids of {size}, not {spec.height}×{spec.width}"
+    return None
 
 
 def add_to_card(folder: Path, facts: dict[str, Any]) -> None:

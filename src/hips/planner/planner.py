@@ -180,13 +180,16 @@ class Planner:
 def installed_components(
     domain: Domain, settings: SearchSettings, model: str | Path | None = None
 ) -> MakeComponents:
-    """Makes the components of the model asked for, or of the domain's own if one is installed."""
-    if model is None and bundle.find(domain.name) is None:
-        return lambda sized: Components()
+    """Makes the components of the model asked for, or of the domain's own if there is one.
+
+    A domain's own model is left aside for levels of a size that it cannot take.
+    """
     name = model or domain.name
     loaded: dict[Domain, Components] = {}
 
     def make(sized: Domain) -> Components:
+        if model is None and not bundle.suits(sized):
+            return Components()
         if sized not in loaded:
             found = bundle.load(name, sized, precision=settings.precision, device=settings.device)
             mass = sized.preset.mass if settings.mass is None else settings.mass
