@@ -83,7 +83,7 @@ def test_published_values(place: tuple[str, str, str, float | None], expected: s
 
 def test_equal_settings_have_one_configuration() -> None:
     tiles, boxes = domains.create("sliding_tiles"), domains.create("box_world")
-    best, fixed = PAPER.methods.get("hips_eps"), PAPER.methods.get("hips_eps_1e-5")
+    best, fixed = PAPER.methods.get("hips_eps"), PAPER.methods.get("hips_eps_0")
     assert best.configuration(tiles) == fixed.configuration(tiles)
     assert best.configuration(boxes) != fixed.configuration(boxes)
 

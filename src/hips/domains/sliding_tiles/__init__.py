@@ -85,7 +85,8 @@ class SlidingTiles(Domain):
             max_distance=256,
             demonstrations=20_000,
             paper_demonstrations=5_100,
-            epsilon=1e-5,
+            epsilon=0.0,
+            evaluation="gbfs",
             laptop=("segmentation=events", "horizon=6", "policy.chunk=6", "detector.batch=3"),
         )
 
