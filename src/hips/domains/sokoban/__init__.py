@@ -77,6 +77,7 @@ class Sokoban(Domain):
             paper_demonstrations=10_340,
             quality=1.0,
             epsilon=0.0,
+            mass=0.95,
             laptop=("segmentation=events",),
         )
 
