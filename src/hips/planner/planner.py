@@ -188,13 +188,16 @@ def installed_components(
     loaded: dict[Domain, Components] = {}
 
     def make(sized: Domain) -> Components:
+        if sized not in loaded:
+            loaded[sized] = load(sized)
+        return loaded[sized]
+
+    def load(sized: Domain) -> Components:
         if model is None and not bundle.suits(sized):
             return Components()
-        if sized not in loaded:
-            found = bundle.load(name, sized, precision=settings.precision, device=settings.device)
-            mass = sized.preset.mass if settings.mass is None else settings.mass
-            loaded[sized] = learned.components(found, mass)
-        return loaded[sized]
+        found = bundle.load(name, sized, precision=settings.precision, device=settings.device)
+        mass = sized.preset.mass if settings.mass is None else settings.mass
+        return learned.components(found, mass)
 
     return make
 

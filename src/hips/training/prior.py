@@ -38,8 +38,7 @@ class PriorObjective(nn.Module):
 class PriorStage(Stage):
     """Learns which code the data takes in a state; the VQ-VAE is frozen.
 
-    The trunk starts from the VQ-VAE's, which knows already what changes next: on Sokoban, 300 steps
-    from there are worth 4,000 from random weights.
+    The trunk starts from the VQ-VAE's, which knows already what changes next.
     """
 
     name = "prior"
