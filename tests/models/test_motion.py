@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hips import domains
 from hips.models.networks.layers import CellScores, GridShape
+from hips.models.networks.plan import NetworkSizes
 from hips.models.runtime import Graph
 from hips.seeding import stream
 from hips.training.config import default_config, override
@@ -105,7 +106,7 @@ def test_cells_choose_apart_as_in_a_move_of_the_sliding_puzzle() -> None:
     before = np.array([[[1, 0, 2], [3, 4, 5]]], dtype=np.uint8)
     after = tiles.step(before, np.array([tiles.spec.actions.index("right")]))
     assert after[0, 0].tolist() == [1, 2, 0]
-    cells = indifferent(CellScores(GridShape.of(tiles.spec, 1, True, motion=1), 2))
+    cells = indifferent(CellScores(GridShape.of(tiles.spec, NetworkSizes(motion=1)), 2))
     assert cells.origins is not None
     right, left = 5, 3  # of the nine offsets, row by row
     with torch.no_grad():

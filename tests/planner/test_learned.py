@@ -135,7 +135,7 @@ def test_a_search_counts_what_was_decoded() -> None:
     runtime = TableRuntime(CHANCES)
     chosen = generator(runtime, 0.65)
     low_level, reach = LearnedActions(chosen.prior), LearnedReach(runtime)
-    expander = Hybrid(chosen.domain, chosen, low_level, 0.1, reach, horizon=4)
+    expander = Hybrid(chosen.domain, chosen, low_level, 0.1, reach, horizon=4, confidence=0.9)
     children = expander.expand(states(0, 1, 2))
     subgoals = children.kinds >= 0
     assert np.bincount(children.parents[subgoals]).tolist() == [1, 3, 2]

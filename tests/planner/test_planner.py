@@ -49,7 +49,7 @@ class FakeRuntime:
         return scores
 
     def policy(self, states: Grids, subgoals: Grids) -> np.ndarray:
-        right = np.tile(np.array([0.05, 0.95], dtype=np.float32), (len(states), 3, 1))
+        right = np.tile(np.array([0.04, 0.96], dtype=np.float32), (len(states), 3, 1))
         return np.log(right)
 
 

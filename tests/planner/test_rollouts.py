@@ -8,7 +8,7 @@ import pytest
 from hips.domains import Grids
 from hips.errors import ContractError
 from hips.planner.policies import NearestStepPolicy
-from hips.planner.rollouts import execute, follow
+from hips.planner.rollouts import SECOND_CHANCES, execute, follow
 
 from .worlds import GraphWorld
 
@@ -46,13 +46,28 @@ def test_rollouts_stop_where_they_should() -> None:
     assert found.simulated.tolist() == [3, 3, 2, 3]
 
 
-def test_a_repeated_state_ends_a_rollout() -> None:
+def test_repeated_states_end_a_rollout() -> None:
     lonely = GraphWorld(((1, 0), (0, 1)), frozenset())
-    found = follow(
-        lonely.step, lonely.is_goal, Chunky((0.9,) * 3), lonely.grid(0)[None], grids(7), 50, 0.9
-    )
+    policy = Chunky((0.9,) * 3)
+    starts = lonely.grid(0)[None]
+    found = follow(lonely.step, lonely.is_goal, policy, starts, grids(7), 50, 0.9)
     assert not found.success[0]
-    assert found.simulated[0] == 2
+    assert found.lengths[0] == 1
+    assert found.simulated[0] == 2 + SECOND_CHANCES
+
+
+def test_where_an_action_leads_nowhere_new_the_next_best_is_tried() -> None:
+    # The likeliest action stays at 0, goes back from 1, and stays at 2; the other one goes on.
+    stubborn = GraphWorld(((0, 1), (0, 2), (2, 3), (3, 3)), frozenset())
+    policy = Chunky((0.9,) * 3)
+    found = follow(
+        stubborn.step, stubborn.is_goal, policy, np.repeat(stubborn.grid(0)[None], 3, axis=0),
+        np.stack([stubborn.grid(v) for v in (1, 2, 3)]), 50, 0.9,
+    )  # fmt: skip
+    assert found.success.tolist() == [True, True, False]
+    assert found.lengths.tolist() == [1, 2, 2]
+    assert found.actions[1, :2].tolist() == [1, 1]
+    assert found.simulated.tolist() == [2, 4, 5]
 
 
 @pytest.mark.parametrize(

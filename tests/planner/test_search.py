@@ -320,7 +320,7 @@ def test_results_turn_into_json_and_back() -> None:
 def test_golden_search_trees(name: str) -> None:
     """The order of expansion and the plan of three tiny worlds, stored once and for all."""
     tiles = TinyTiles()
-    world = random_graph(11, size=20)
+    world = random_graph(22, size=20)
     cases = {
         "graph": (world, world.grid(0), misleading(world, "plausible", 0.1), "phs_hat"),
         "tiles": (

@@ -16,6 +16,7 @@ from hips.demonstrations.dataset import replay_plans, to_offsets
 from hips.domains import Domain
 from hips.models.networks.heads import ReachPolicy
 from hips.models.networks.layers import GridShape
+from hips.models.networks.plan import NetworkSizes
 from hips.planner import rollouts
 from hips.seeding import stream
 from hips.training import checkpoint, pipeline
@@ -195,7 +196,7 @@ def test_after_the_stage_rollouts_ask_less_often(
     begins = np.stack([rng.integers(3, 5, size=400), rng.integers(1, 3, size=400)], axis=1)
     data = make_corpus(plain, begins, ways)
     torch.manual_seed(0)
-    policy = ReachPolicy(GridShape.of(plain.spec, 1, True), 16, 1, chunk=4)
+    policy = ReachPolicy(GridShape.of(plain.spec, NetworkSizes()), 16, 1, chunk=4)
     starts, targets = data.states[data.offsets[:-1]], data.states[data.offsets[1:] - 1]
 
     def train_and_ask(stage: type[PolicyStage]) -> rollouts.Rollouts:

@@ -119,7 +119,7 @@ def solve_levels(
     ] = None,
     confidence: Annotated[
         float, typer.Option(help="Least probability of an action foreseen by the policy.")
-    ] = 0.9,
+    ] = 0.95,
     max_expansions: Annotated[int | None, typer.Option(min=0, help="Nodes per level.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Seconds per level.")] = None,
     max_memory: Annotated[

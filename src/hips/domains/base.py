@@ -40,6 +40,8 @@ class GridSpec:
         symbols: names of the cell values `0 … len(symbols) - 1`.
         actions: names of the actions; plans are exchanged by these names.
         border: outer rings whose cells always hold symbol 0. Networks need not look at them.
+        anchors: symbols of which every state holds exactly one, such as the agent's. Networks
+            then look at grids from there; not together with a border.
     """
 
     height: int
@@ -47,6 +49,7 @@ class GridSpec:
     symbols: tuple[str, ...]
     actions: tuple[str, ...]
     border: int = 0
+    anchors: tuple[int, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:

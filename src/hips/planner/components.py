@@ -65,7 +65,7 @@ class SearchSettings:
     evaluation: str | Evaluation | KeyFunction | None = None
     epsilon: float | None = None
     dynamics: DynamicsMode = DynamicsMode.TRUE
-    confidence: float = 0.9
+    confidence: float = 0.95
     close_on_generation: bool = False
     precision: Precision = "fp32"
     mass: float | None = None

@@ -1,7 +1,8 @@
 """From a state to a subgoal: batched rollouts of a policy, and execution of given action lists.
 
-A rollout stops at the horizon, on reaching its subgoal, on passing through a goal state, or when a
-state repeats: the greedy policy is deterministic, so a repeat means never.
+A rollout stops at the horizon, on reaching its subgoal, or on passing through a goal state. An action
+that leads to a state where it has been is not taken: the greedy policy is deterministic and would go
+round for ever. A few times the rollout tries the next best action there, then it gives up.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
 GoalFunction: TypeAlias = Callable[[Grids], Bools]
 
 NOT_VISITED = -1  # hashes are not negative
+SECOND_CHANCES = 2
+"""How often a rollout may try another action where the likeliest leads nowhere new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class _Walkers:
         self.simulated = np.zeros(count, dtype=np.int64)
         self.visited = np.full((count, horizon + 1), NOT_VISITED, dtype=np.int64)
         self.visited[:, 0] = hash_rows(as_rows(starts))
+        self.barred = np.full((count, SECOND_CHANCES), NO_ACTION, dtype=np.int64)
+        self.repeats = np.zeros(count, dtype=np.int64)
 
     def step(self, step: StepFunction, rows: Ints, actions: Ints) -> Bools:
         """Moves `rows`; returns which came to a state they had not been in. Others stay put."""
@@ -69,6 +74,25 @@ class _Walkers:
         self.lengths[moved] += 1
         self.visited[moved, self.lengths[moved]] = codes[new]
         return new
+
+    def bar(self, rows: Ints, actions: Ints, new: Bools) -> Bools:
+        """Bars the actions that led nowhere new; returns which of `rows` have a chance left."""
+        self.barred[rows[new]] = NO_ACTION
+        stuck = rows[~new]
+        chance = self.repeats[stuck] < SECOND_CHANCES
+        tried = stuck[chance]
+        self.barred[tried, self.repeats[tried]] = actions[~new][chance]
+        self.repeats[stuck] += 1
+        return self.repeats[rows] <= SECOND_CHANCES
+
+    def without_barred(self, rows: Ints, log_probabilities: Floats) -> tuple[Floats, Bools]:
+        """Forbids barred first actions in `[B, C, A]`; returns also which rows have any."""
+        barred = self.barred[rows]
+        row, chance = np.nonzero(barred != NO_ACTION)
+        if len(row):
+            log_probabilities = log_probabilities.copy()
+            log_probabilities[row, 0, barred[row, chance]] = -np.inf
+        return log_probabilities, (barred != NO_ACTION).any(axis=1)
 
     def finish(self, success: Bools, policy_calls: Ints) -> Rollouts:
         return Rollouts(
@@ -88,7 +112,8 @@ def follow(
     """Rolls the policy's likeliest actions out from `starts` towards `targets`, both `[M, H, W]`.
 
     The policy foresees a chunk of actions; they are executed as long as each has at least the
-    probability `confidence` (the first always), then the policy is asked again.
+    probability `confidence` (the first always), then the policy is asked again. What it foresaw
+    behind a barred action is not used.
     """
     count = len(starts)
     walkers = _Walkers(starts, horizon)
@@ -97,20 +122,25 @@ def follow(
     active = np.arange(count)
     while len(active):
         log_probabilities = policy.act(walkers.states[active], targets[active])
-        chunk, lengths = _chunks(log_probabilities, len(active), confidence)
+        _check_policy(log_probabilities, len(active))
+        log_probabilities, rerouted = walkers.without_barred(active, log_probabilities)
+        chunk, lengths = _chunks(log_probabilities, confidence)
+        lengths[rerouted] = 1
         policy_calls[active] += 1
         alive = np.ones(len(active), dtype=np.bool_)
         for c in range(int(lengths.max())):
             moving = np.flatnonzero(alive & (lengths > c))
             if not len(moving):
                 break
-            rows = active[moving]
-            new = walkers.step(step, rows, chunk[moving, c])
+            rows, actions = active[moving], chunk[moving, c]
+            new = walkers.step(step, rows, actions)
+            lengths[moving[~new]] = 0
             states = walkers.states[rows]
             missed = rows_differ(as_rows(states), as_rows(targets[rows]))
             done = new & (~missed | is_goal(states))
             success[rows[done]] = True
-            alive[moving] = new & ~done & (walkers.lengths[rows] < horizon)
+            hopeful = walkers.bar(rows, actions, new)
+            alive[moving] = hopeful & ~done & (walkers.lengths[rows] < horizon)
         active = active[alive]
     return walkers.finish(success, policy_calls)
 
@@ -129,8 +159,7 @@ def execute(step: StepFunction, is_goal: GoalFunction, starts: Grids, actions: I
     return walkers.finish(walkers.lengths > 0, np.zeros(count, dtype=np.int64))
 
 
-def _chunks(log_probabilities: Floats, count: int, confidence: float) -> tuple[Ints, Ints]:
-    """The likeliest actions `[B, C]` and how many of them to execute, `[B]`."""
+def _check_policy(log_probabilities: Floats, count: int) -> None:
     if log_probabilities.ndim != 3 or len(log_probabilities) != count:
         raise ContractError(
             f"a subgoal-conditioned policy must return [{count}, C, A], "
@@ -138,6 +167,10 @@ def _chunks(log_probabilities: Floats, count: int, confidence: float) -> tuple[I
         )
     if np.isnan(log_probabilities).any():
         raise ContractError("a subgoal-conditioned policy returned NaN")
+
+
+def _chunks(log_probabilities: Floats, confidence: float) -> tuple[Ints, Ints]:
+    """The likeliest actions `[B, C]` and how many of them to execute, `[B]`."""
     best = log_probabilities.argmax(axis=2)
     sure = log_probabilities.max(axis=2) >= np.log(confidence)
     sure[:, 0] = True

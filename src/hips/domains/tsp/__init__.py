@@ -62,7 +62,8 @@ class TravellingSalesman(Domain):
     @property
     def spec(self) -> GridSpec:
         """`size` x `size` cells; four grounds, each with or without the agent."""
-        return GridSpec(self.size, self.size, SYMBOLS, ACTIONS)
+        anchors = tuple(AGENT + ground for ground in (FLOOR, CITY, VISITED, START))
+        return GridSpec(self.size, self.size, SYMBOLS, ACTIONS, anchors=anchors)
 
     @property
     def preset(self) -> Preset:

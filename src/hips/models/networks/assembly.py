@@ -27,9 +27,12 @@ class Networks(nn.Module):
     def __init__(self, spec: GridSpec, plan: NetworkPlan) -> None:
         super().__init__()
         sizes = plan.sizes
-        shape = GridShape.of(spec, sizes.downsample, sizes.positions, sizes.motion)
+        shape = GridShape.of(spec, sizes)
         policy_shape = replace(shape, downsample=sizes.policy_downsample or sizes.downsample)
-        dynamics_shape = replace(shape, downsample=sizes.dynamics_downsample or sizes.downsample)
+        # What one action changes is local: no need to look from anywhere in particular.
+        dynamics_shape = replace(
+            shape, downsample=sizes.dynamics_downsample or sizes.downsample, anchors=()
+        )
         for folded in (shape, policy_shape, dynamics_shape):
             _check(folded, plan)
         torch.manual_seed(stream_seed(plan.seed, "networks") % 2**63)
@@ -55,7 +58,10 @@ class Networks(nn.Module):
         self.prior = Prior(shape, *state, num_codes=plan.num_codes)
         self.heuristic = Heuristic(shape, *state, plan.max_distance, plan.num_bins)
         self.dynamics = Dynamics(
-            dynamics_shape, sizes.dynamics_channels, sizes.dynamics_blocks, sizes.attention
+            dynamics_shape,
+            sizes.dynamics_channels,
+            sizes.dynamics_blocks,
+            sizes.attention if sizes.dynamics_attention < 0 else sizes.dynamics_attention,
         )
         # A quarter faster on a CPU than channels first.
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -51,7 +51,7 @@ class ReachPolicy(nn.Module):
 
     def forward(self, states: Tensor, subgoals: Tensor) -> Tensor:
         """Log-probabilities `[B, C, A]` for states and subgoals `[B, H, W]`."""
-        planes = torch.cat([self.planes(states), self.planes(subgoals)], dim=1)
+        planes = torch.cat([self.planes(states), self.planes(subgoals, states)], dim=1)
         logits = self.readout(self.trunk(planes)).view(-1, self.chunk, self.num_actions)
         return functional.log_softmax(logits, dim=-1)
 

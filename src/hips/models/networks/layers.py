@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hips.domains import GridSpec
+from hips.models.networks.plan import NetworkSizes
+from hips.models.networks.viewpoint import Viewpoint
 
 IMPOSSIBLE = -30.0
 """Score of a symbol that cannot stand in a cell."""
@@ -27,6 +29,8 @@ class GridShape:
         downsample: factor by which cells are folded into channels.
         positions: whether absolute positions are embedded (fixes the grid's size).
         motion: how many cells away a cell's next symbol may come from; see `CellScores`.
+        rewrites: whether folded cells say what becomes of each symbol; see `CellScores`.
+        anchors: symbols from which a grid is looked at; see `Viewpoint`.
     """
 
     height: int
@@ -37,9 +41,11 @@ class GridShape:
     downsample: int = 1
     positions: bool = True
     motion: int = 0
+    rewrites: bool = False
+    anchors: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, spec: GridSpec, downsample: int, positions: bool, motion: int = 0) -> GridShape:
+    def of(cls, spec: GridSpec, sizes: NetworkSizes) -> GridShape:
         """The shape of a domain's grids."""
         return cls(
             spec.height,
@@ -47,9 +53,11 @@ class GridShape:
             spec.num_symbols,
             spec.num_actions,
             spec.border,
-            downsample,
-            positions,
-            motion,
+            downsample=sizes.downsample,
+            positions=sizes.positions,
+            motion=sizes.motion,
+            rewrites=sizes.rewrites,
+            anchors=spec.anchors,
         )
 
     @property
@@ -71,14 +79,20 @@ class GridShape:
     def planes(self) -> int:
         """Channels that `SymbolPlanes` gives."""
         dropped = 1 if self.border else 0
-        return (self.num_symbols - dropped) * self.downsample**2
+        edges = 2 if self.anchors else 0
+        return (self.num_symbols - dropped + edges) * self.downsample**2
+
+    def viewpoint(self) -> Viewpoint | None:
+        """Where grids are looked at from, if the domain has anchors."""
+        return Viewpoint(self.height, self.width, self.anchors) if self.anchors else None
 
 
 class SymbolPlanes(nn.Module):
     """One-hot planes: uint8 `[B, H, W]` -> float `[B, planes, h, w]`.
 
     Where a border exists, what lies outside the crop is symbol 0; its plane is left out, so that
-    the convolutions' zero padding *means* symbol 0.
+    the convolutions' zero padding *means* symbol 0. Where there are anchors, grids are rolled to
+    them, and two planes more mark what comes from beyond the edges.
     """
 
     symbols: Tensor
@@ -89,13 +103,20 @@ class SymbolPlanes(nn.Module):
         first = 1 if shape.border else 0
         symbols = torch.arange(first, shape.num_symbols, dtype=torch.uint8).view(1, -1, 1, 1)
         self.register_buffer("symbols", symbols, persistent=False)
+        self.viewpoint = shape.viewpoint()
 
-    def forward(self, states: Tensor) -> Tensor:
-        """Crops, splits into planes and folds."""
+    def forward(self, states: Tensor, seen_from: Tensor | None = None) -> Tensor:
+        """Crops, splits into planes and folds; `seen_from` are the states that hold the anchors."""
         border = self.shape.border
         if border:
             states = states[:, border:-border, border:-border]
-        planes = (states.unsqueeze(1) == self.symbols).float()
+        if self.viewpoint is None:
+            planes = (states.unsqueeze(1) == self.symbols).float()
+        else:
+            offsets = self.viewpoint.offsets(states if seen_from is None else seen_from)
+            rolled = self.viewpoint.roll(states, offsets)
+            planes = (rolled.unsqueeze(1) == self.symbols).float()
+            planes = torch.cat([planes, self.viewpoint.edges(offsets)], dim=1)
         rows, columns = self.shape.padding
         if rows or columns:
             planes = functional.pad(planes, (0, columns, 0, rows))
@@ -109,8 +130,9 @@ class CellScores(nn.Module):
 
     The symbols of a reference grid get a learned head start: the head predicts the *change*. Where
     symbols move about, `shape.motion` lets each cell also choose a neighbour whose symbol gets the
-    head start, so that no symbol has to be spelt out to be moved. On the border symbol 0 is
-    certain.
+    head start, so that no symbol has to be spelt out to be moved. Where cells are folded,
+    `shape.rewrites` lets each folded cell say what becomes of each symbol, wherever within it the
+    symbol stands. On the border symbol 0 is certain.
     """
 
     def __init__(self, shape: GridShape, channels: int) -> None:
@@ -122,9 +144,20 @@ class CellScores(nn.Module):
         self.origins = (
             nn.Conv2d(channels, offsets * shape.downsample**2, 1) if shape.motion else None
         )
+        folded = shape.rewrites and shape.downsample > 1
+        self.rewrites = nn.Conv2d(channels, shape.num_symbols**2, 1) if folded else None
+        self.viewpoint = shape.viewpoint()
 
     def forward(self, features: Tensor, references: Tensor) -> Tensor:
-        """Scores relative to `references` uint8 `[B, H, W]`."""
+        """Scores relative to `references` uint8 `[B, H, W]`, from which `features` come."""
+        if self.viewpoint is None:
+            return self._scores(features, references).permute(0, 2, 3, 1)
+        offsets = self.viewpoint.offsets(references)
+        scores = self._scores(features, self.viewpoint.roll(references, offsets))
+        return self.viewpoint.unroll(scores, offsets).permute(0, 2, 3, 1)
+
+    def _scores(self, features: Tensor, references: Tensor) -> Tensor:
+        """Scores `[B, symbols, H, W]` as the features see the grid."""
         scores = self._full_size(self.project(features))
         if self.shape.border:
             rim = (self.shape.border,) * 4
@@ -140,7 +173,18 @@ class CellScores(nn.Module):
         scores = scores + self.head_start * same
         if self.origins is not None:
             scores = scores + self._moved(self._full_size(self.origins(features)), same)
-        return scores.permute(0, 2, 3, 1)
+        if self.rewrites is not None:
+            scores = scores + self._rewritten(self.rewrites(features), same)
+        return scores
+
+    def _rewritten(self, rules: Tensor, same: Tensor) -> Tensor:
+        """What its folded cell's rules `[B, S², h, w]` make of the symbol in each cell."""
+        fold, rim, symbols = self.shape.downsample, self.shape.border, self.shape.num_symbols
+        rules = rules.repeat_interleave(fold, dim=2).repeat_interleave(fold, dim=3)
+        height, width = same.shape[2] - 2 * rim, same.shape[3] - 2 * rim
+        rules = functional.pad(rules[:, :, :height, :width], (rim,) * 4)
+        rules = rules.view(-1, symbols, symbols, same.shape[2], same.shape[3])
+        return (rules * same.unsqueeze(2)).sum(dim=1)
 
     def _full_size(self, planes: Tensor) -> Tensor:
         """Unfolds cells and cuts the padding off."""

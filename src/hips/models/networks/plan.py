@@ -17,7 +17,8 @@ class NetworkSizes:
     """Sizes of the networks; see `Preset` for those a domain chooses.
 
     `policy_downsample` and `dynamics_downsample` fold the grids of those two networks, which look
-    at single cells; 0 folds them like the others.
+    at single cells; 0 folds them like the others. `dynamics_attention` is how many of the last
+    blocks of the dynamics attend over all cells; -1 attends like the others.
     """
 
     channels: int = 48
@@ -26,6 +27,7 @@ class NetworkSizes:
     downsample: int = 1
     positions: bool = True
     motion: int = 0
+    rewrites: bool = False
     policy_channels: int = 32
     policy_blocks: int = 4
     policy_downsample: int = 0
@@ -38,6 +40,7 @@ class NetworkSizes:
     dynamics_channels: int = 32
     dynamics_blocks: int = 2
     dynamics_downsample: int = 0
+    dynamics_attention: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class SubgoalModel(nn.Module):
 
     def encode(self, states: Tensor, subgoals: Tensor) -> Tensor:
         """Continuous codes on the unit sphere, `[B, D]`."""
-        planes = torch.cat([self.planes(states), self.planes(subgoals)], dim=1)
+        planes = torch.cat([self.planes(states), self.planes(subgoals, states)], dim=1)
         return functional.normalize(self.to_code(self.encoder(planes)), dim=-1)
 
     def features(self, states: Tensor) -> Tensor:
