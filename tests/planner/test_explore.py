@@ -47,3 +47,12 @@ def test_an_expert_that_always_gives_up_leaves_nothing(monkeypatch: pytest.Monke
     domain = domains.create("sokoban", height=7, width=7, boxes=2)
     with pytest.raises(DatasetError, match="gave up on every state"):
         explore(domain, levels=1, expansions=3)
+
+
+def test_given_levels_are_searched() -> None:
+    domain = domains.create("sokoban", height=7, width=7, boxes=2)
+    levels = list(domain.sample(stream(8, "given"), 3))
+    found = explore(domain, levels, expansions=20)
+    assert found.origin["levels"] == 3
+    met = {state.tobytes() for state in found.states}
+    assert {level.tobytes() for level in levels} <= met

@@ -17,7 +17,9 @@ from hips.cli.options import (
     make_domain,
     note,
     print_json,
+    read_levels,
 )
+from hips.domains import Grid
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +30,13 @@ def register(app: typer.Typer) -> None:
 def explore_levels(
     name: DomainArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="File of the labelled states (.npz).")],
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Levels to search.")] = 1000,
+    levels: Annotated[
+        list[Path] | None,
+        typer.Option("--levels", "-l", help="File of levels to search; repeatable."),
+    ] = None,
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, help="Fresh levels, if no file is given.")
+    ] = 1000,
     expansions: Annotated[int, typer.Option(min=1, help="Most expansions per level.")] = 50,
     model: Annotated[
         str | None, typer.Option(help="Name or folder of a model; by default the domain's.")
@@ -40,7 +48,7 @@ def explore_levels(
     plugins: PluginOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Search fresh levels and ask the expert about every state that was expanded.
+    """Search levels and ask the expert about every state that was expanded.
 
     The heuristic learns from them what dead ends are: `hips train --labels FILE`.
 
@@ -52,7 +60,10 @@ def explore_levels(
     from hips.planner.explore import explore
 
     domain = make_domain(name, variant, settings, plugins)
-    found = explore(domain, count, seed, expansions, model=model, num_workers=workers)
+    searched: int | list[Grid] = count
+    if levels:
+        domain, searched = read_levels(domain, levels)
+    found = explore(domain, searched, seed, expansions, model=model, num_workers=workers)
     labels.save(found, out)
     if json:
         print_json(found.origin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,7 +53,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """Some levels of an exploration; levels are drawn from a stream named after `index`."""
+    """Some levels of an exploration: `given` ones, or drawn from a stream named after `index`."""
 
     recipe: Recipe
     settings: SearchSettings
@@ -61,12 +62,14 @@ class _Task:
     seed: int
     index: int
     count: int
+    given: tuple[Grid, ...] = ()
 
     def run(self) -> tuple[Grids, list[int]]:
         """Distinct states of the searches, and their labels; what the expert gives up on is not."""
         domain = self.recipe.create()
         rng = stream(self.seed, "explore", domain.name, self.index)
-        states = self._expanded(domain, list(domain.sample(rng, self.count)))
+        levels = self.given or tuple(domain.sample(rng, self.count))
+        states = self._expanded(domain, list(levels))
         kept: list[Grid] = []
         remaining: list[int] = []
         for state in states:
@@ -91,19 +94,19 @@ class _Task:
 
 def explore(
     domain: Domain,
-    levels: int,
+    levels: int | Sequence[Grid],
     seed: int = 0,
     expansions: int = 50,
     settings: SearchSettings | None = None,
     model: str | Path | None = None,
     num_workers: int = 1,
 ) -> StateLabels:
-    """Searches fresh levels and labels every state that was expanded.
+    """Searches levels and labels every state that was expanded.
 
     Args:
         domain: a registered domain with an expert.
-        levels: how many levels to search.
-        seed: of the levels; they come from a stream of their own.
+        levels: how many fresh levels to search, or the levels themselves.
+        seed: of fresh levels; they come from a stream of their own.
         expansions: most of each search.
         settings: how to search.
         model: name or folder of a model; None takes the installed one, if any.
@@ -113,10 +116,15 @@ def explore(
         DatasetError: the expert gave up on every state.
     """
     recipe, chosen = Recipe.of(domain), settings or SearchSettings()
+    given = () if isinstance(levels, int) else tuple(levels)
+    count = levels if isinstance(levels, int) else len(given)
     tasks = [
-        _Task(recipe, chosen, model, expansions, seed, index, min(LEVELS_A_TASK, levels - first))
-        for index, first in enumerate(range(0, levels, LEVELS_A_TASK))
-    ]
+        _Task(
+            recipe, chosen, model, expansions, seed, index,
+            min(LEVELS_A_TASK, count - first), given[first : first + LEVELS_A_TASK],
+        )
+        for index, first in enumerate(range(0, count, LEVELS_A_TASK))
+    ]  # fmt: skip
     found = {task.index: result for task, result in workers.run(_Task.run, tasks, num_workers)}
     states = np.concatenate([found[task.index][0] for task in tasks])
     remaining = np.concatenate([found[task.index][1] for task in tasks]).astype(np.int32)
@@ -126,7 +134,7 @@ def explore(
         "domain": domain.name,
         "parameters": domain.parameters(),
         "seed": seed,
-        "levels": levels,
+        "levels": count,
         "expansions": expansions,
         "states": len(states),
         "dead_ends": int((remaining == DEAD_END).sum()),

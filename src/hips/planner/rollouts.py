@@ -1,8 +1,8 @@
 """From a state to a subgoal: batched rollouts of a policy, and execution of given action lists.
 
-A rollout stops at the horizon, on reaching its subgoal, or on passing through a goal state. An action
-that leads to a state where it has been is not taken: the greedy policy is deterministic and would go
-round for ever. A few times the rollout tries the next best action there, then it gives up.
+A rollout stops at the horizon, on reaching its subgoal, or on passing through a goal state. An
+action that leads to a state where it has been is not taken: the greedy policy is deterministic and
+would go round for ever. A few times the rollout tries the next best action there, then it gives up.
 """
 
 from __future__ import annotations

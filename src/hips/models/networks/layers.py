@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hips.domains import GridSpec
+from hips.errors import ConfigError
 from hips.models.networks.plan import NetworkSizes
 from hips.models.networks.viewpoint import Viewpoint
 
@@ -43,6 +44,11 @@ class GridShape:
     motion: int = 0
     rewrites: bool = False
     anchors: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot be cropped and rolled at once."""
+        if self.border and self.anchors:
+            raise ConfigError("A domain with a border can have no anchors: set one of them only.")
 
     @classmethod
     def of(cls, spec: GridSpec, sizes: NetworkSizes) -> GridShape:
@@ -84,7 +90,7 @@ class GridShape:
 
     def viewpoint(self) -> Viewpoint | None:
         """Where grids are looked at from, if the domain has anchors."""
-        return Viewpoint(self.height, self.width, self.anchors) if self.anchors else None
+        return Viewpoint(self.anchors) if self.anchors else None
 
 
 class SymbolPlanes(nn.Module):

@@ -14,49 +14,45 @@ class Viewpoint(nn.Module):
 
     anchors: Tensor
 
-    def __init__(self, height: int, width: int, anchors: tuple[int, ...]) -> None:
+    def __init__(self, anchors: tuple[int, ...]) -> None:
         super().__init__()
-        self.height, self.width = height, width
-        self.register_buffer(
-            "anchors", torch.tensor(anchors, dtype=torch.uint8).view(1, 1, -1), persistent=False
-        )
+        symbols = torch.tensor(anchors, dtype=torch.uint8).view(1, 1, -1)
+        self.register_buffer("anchors", symbols, persistent=False)
 
     def offsets(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows and columns `[B, H]`, `[B, W]` that the cells of a rolled `[B, H, W]` come from.
+        """Rows `[B, H]` and columns `[B, W]` that the cells of rolled grids `[B, H, W]` come from.
 
         They are those of an endless plane: beyond the grid's edges they are negative or too large.
         """
+        height, width = states.shape[1], states.shape[2]
         here = (states.flatten(1).unsqueeze(2) == self.anchors).any(dim=2)
         place = here.to(torch.int64).argmax(dim=1, keepdim=True)
-        rows = torch.arange(self.height, device=states.device) - self.height // 2
-        columns = torch.arange(self.width, device=states.device) - self.width // 2
-        return rows + place // self.width, columns + place % self.width
+        rows = torch.arange(height, device=states.device) - height // 2
+        columns = torch.arange(width, device=states.device) - width // 2
+        return rows + place // width, columns + place % width
 
     def edges(self, offsets: tuple[Tensor, Tensor]) -> Tensor:
         """Which rows, and which columns, lie beyond the grid's edges: `[B, 2, H, W]`."""
-        rows, columns = offsets
-        beyond_rows = ((rows < 0) | (rows >= self.height)).float()[:, None, :, None]
-        beyond_columns = ((columns < 0) | (columns >= self.width)).float()[:, None, None, :]
-        return torch.cat(
-            [
-                beyond_rows.expand(-1, -1, self.height, self.width),
-                beyond_columns.expand(-1, -1, self.height, self.width),
-            ],
-            dim=1,
-        )
+        rows, columns = (((o < 0) | (o >= o.shape[1])).float() for o in offsets)
+        height, width = rows.shape[1], columns.shape[1]
+        both = (rows[:, None, :, None], columns[:, None, None, :])
+        return torch.cat([marks.expand(-1, -1, height, width) for marks in both], dim=1)
 
     def roll(self, grids: Tensor, offsets: tuple[Tensor, Tensor]) -> Tensor:
-        """`[B, H, W]` seen from the anchor."""
-        rows, columns = offsets[0] % self.height, offsets[1] % self.width
-        cells = (rows[:, :, None] * self.width + columns[:, None, :]).flatten(1)
-        return grids.flatten(1).gather(1, cells).view(-1, self.height, self.width)
+        """Grids `[B, H, W]` seen from the anchor."""
+        height, width = grids.shape[1], grids.shape[2]
+        cells = _cells(offsets[0] % height, offsets[1] % width)
+        return grids.flatten(1).gather(1, cells).view(-1, height, width)
 
     def unroll(self, scores: Tensor, offsets: tuple[Tensor, Tensor]) -> Tensor:
         """Scores `[B, S, H, W]` of a rolled grid, back in their places."""
-        rows = (torch.arange(self.height, device=scores.device) - offsets[0][:, :1]) % self.height
-        columns = (torch.arange(self.width, device=scores.device) - offsets[1][:, :1]) % self.width
-        cells = (rows[:, :, None] * self.width + columns[:, None, :]).flatten(1)
-        batch, symbols = scores.shape[0], scores.shape[1]
-        flat = scores.flatten(2).gather(2, cells[:, None, :].expand(-1, symbols, -1))
-        return flat.view(batch, symbols, self.height, self.width)
+        symbols, height, width = scores.shape[1], scores.shape[2], scores.shape[3]
+        rows = (torch.arange(height, device=scores.device) - offsets[0][:, :1]) % height
+        columns = (torch.arange(width, device=scores.device) - offsets[1][:, :1]) % width
+        cells = _cells(rows, columns).unsqueeze(1).expand(-1, symbols, -1)
+        return scores.flatten(2).gather(2, cells).view(-1, symbols, height, width)
 
+
+def _cells(rows: Tensor, columns: Tensor) -> Tensor:
+    """Flat indices `[B, H·W]` of the cells in given rows `[B, H]` and columns `[B, W]`."""
+    return (rows[:, :, None] * columns.shape[1] + columns[:, None, :]).flatten(1)
