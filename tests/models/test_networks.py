@@ -8,6 +8,7 @@ from hips import domains
 from hips.errors import ConfigError
 from hips.models.networks.assembly import Networks
 from hips.models.networks.layers import GridShape, SymbolPlanes
+from hips.models.networks.vqvae import SubgoalModel
 from hips.seeding import stream
 from hips.training.config import default_config, override
 from hips.training.networks import build_networks
@@ -123,3 +124,36 @@ def test_kmeans_finds_known_clusters_and_gradients_pass_straight_through() -> No
     quantised.sum().backward()
     assert points.grad is not None
     assert points.grad.abs().sum() > 0
+
+
+def test_an_encoder_of_changes_sees_nothing_where_nothing_changes() -> None:
+    """Cells that stay are hidden from it: other surroundings, same change, same code."""
+    model = _subgoal_model(changes=True)
+    here = torch.zeros(2, 4, 4, dtype=torch.uint8)
+    here[1, 3] = 2
+    later = here.clone()
+    later[:, 0, 0] = 1
+    codes = model.encode(here, later)
+    torch.testing.assert_close(codes[0], codes[1])
+    seeing = _subgoal_model(changes=False).encode(here, later)
+    assert (seeing[0] - seeing[1]).abs().max() > 1e-4
+
+
+def test_scaled_codes_reach_the_decoder_longer() -> None:
+    states = torch.zeros(1, 4, 4, dtype=torch.uint8)
+    codes = torch.nn.functional.normalize(torch.ones(1, 9), dim=-1)
+    scaled, plain = _subgoal_model(scaled_codes=True), _subgoal_model(scaled_codes=False)
+    plain.load_state_dict(scaled.state_dict())
+    features = scaled.features(states)
+    torch.testing.assert_close(
+        scaled.decode(features, codes, states), plain.decode(features, 3.0 * codes, states)
+    )
+
+
+def _subgoal_model(changes: bool = False, scaled_codes: bool = False) -> SubgoalModel:
+    torch.manual_seed(0)
+    model = SubgoalModel(
+        GridShape(4, 4, 3, 2), 8, 1, 0, num_codes=4, code_dimension=9, commitment=0.1,
+        changes=changes, scaled_codes=scaled_codes,
+    )  # fmt: skip
+    return model.eval()

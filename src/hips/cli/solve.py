@@ -107,8 +107,9 @@ def solve_levels(
         str | None, typer.Option(help="Name or folder of a model; by default the domain's.")
     ] = None,
     precision: Annotated[
-        NetworkPrecision, typer.Option(help="int8 is faster where the model has it.")
-    ] = NetworkPrecision.FP32,
+        NetworkPrecision | None,
+        typer.Option(help="By default int8 where the model has it, and fp32 on a device."),
+    ] = None,
     device: Annotated[
         str | None,
         typer.Option(help="Run the networks in torch on cpu, cuda, cuda:1, … or auto."),
@@ -173,7 +174,7 @@ def solve_levels(
         None if epsilon is None else parse_epsilon(epsilon),
         DynamicsMode(dynamics.value),
         close_on_generation=close_on_generation,
-        precision=precision.value,
+        precision=None if precision is None else precision.value,
         device=device,
         confidence=confidence,
         mass=mass,

@@ -55,7 +55,8 @@ class SearchSettings:
         dynamics: who simulates what.
         confidence: least probability of a foreseen action that is executed without asking again.
         close_on_generation: never update a generated state.
-        precision: `int8` runs the model's quantised networks where it has them.
+        precision: `int8` runs the model's quantised networks where it has them; None does so
+            unless torch runs them.
         mass: only the likeliest codes with this share of π_SG are decoded; 1 decodes all, None
             what suits the domain.
         device: None runs the networks without torch; `cpu`, `cuda` … or `auto` runs torch there.
@@ -67,7 +68,7 @@ class SearchSettings:
     dynamics: DynamicsMode = DynamicsMode.TRUE
     confidence: float = 0.95
     close_on_generation: bool = False
-    precision: Precision = "fp32"
+    precision: Precision | None = None
     mass: float | None = None
     device: str | None = None
 

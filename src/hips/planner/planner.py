@@ -195,7 +195,8 @@ def installed_components(
     def load(sized: Domain) -> Components:
         if model is None and not bundle.suits(sized):
             return Components()
-        found = bundle.load(name, sized, precision=settings.precision, device=settings.device)
+        precision = settings.precision or ("int8" if settings.device is None else "fp32")
+        found = bundle.load(name, sized, precision=precision, device=settings.device)
         mass = sized.preset.mass if settings.mass is None else settings.mass
         return learned.components(found, mass)
 

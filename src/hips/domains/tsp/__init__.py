@@ -89,6 +89,15 @@ class TravellingSalesman(Domain):
                 "horizon=25",
                 "policy.chunk=25",
                 "detector.batch=2",
+                "vqvae.commitment=0.1",
+                "network.changes=True",
+                "network.scaled_codes=True",
+                "network.rewrites=True",
+                "network.head_channels=48",
+                "network.dynamics_downsample=1",
+                "network.dynamics_channels=16",
+                "network.dynamics_blocks=1",
+                "network.dynamics_attention=0",
             ),
         )
 

@@ -54,6 +54,8 @@ class Networks(nn.Module):
             encoder_blocks=sizes.encoder_blocks,
             head_channels=sizes.head_channels,
             head_layers=sizes.head_layers,
+            changes=sizes.changes,
+            scaled_codes=sizes.scaled_codes,
         )
         self.prior = Prior(shape, *state, num_codes=plan.num_codes)
         self.heuristic = Heuristic(shape, *state, plan.max_distance, plan.num_bins)

@@ -18,7 +18,9 @@ class NetworkSizes:
 
     `policy_downsample` and `dynamics_downsample` fold the grids of those two networks, which look
     at single cells; 0 folds them like the others. `dynamics_attention` is how many of the last
-    blocks of the dynamics attend over all cells; -1 attends like the others.
+    blocks of the dynamics attend over all cells; -1 attends like the others. `changes` shows the
+    encoder of subgoals what comes and what goes instead of both states, and `scaled_codes` gives
+    codes the length √D instead of 1 before they are decoded; both make learning faster.
     """
 
     channels: int = 48
@@ -41,6 +43,8 @@ class NetworkSizes:
     dynamics_blocks: int = 2
     dynamics_downsample: int = 0
     dynamics_attention: int = -1
+    changes: bool = False
+    scaled_codes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,12 @@ class SubgoalModel(nn.Module):
         encoder_blocks: int = 2,
         head_channels: int = 32,
         head_layers: int = 3,
+        changes: bool = False,
+        scaled_codes: bool = False,
     ) -> None:
         super().__init__()
+        self.changes = changes
+        self.scale = code_dimension**0.5 if scaled_codes else 1.0
         self.planes = SymbolPlanes(shape)
         self.encoder = Trunk(shape, 2 * shape.planes, encoder_channels, encoder_blocks)
         self.to_code = Readout(encoder_channels, code_dimension)
@@ -78,7 +82,11 @@ class SubgoalModel(nn.Module):
 
     def encode(self, states: Tensor, subgoals: Tensor) -> Tensor:
         """Continuous codes on the unit sphere, `[B, D]`."""
-        planes = torch.cat([self.planes(states), self.planes(subgoals, states)], dim=1)
+        before, after = self.planes(states), self.planes(subgoals, states)
+        pair = (
+            [(before - after).relu(), (after - before).relu()] if self.changes else [before, after]
+        )
+        planes = torch.cat(pair, dim=1)
         return functional.normalize(self.to_code(self.encoder(planes)), dim=-1)
 
     def features(self, states: Tensor) -> Tensor:
@@ -87,6 +95,7 @@ class SubgoalModel(nn.Module):
 
     def decode(self, features: Tensor, codes: Tensor, states: Tensor) -> Tensor:
         """Cell scores `[M, H, W, symbols]` of g(e, s) for codes `[M, D]`."""
+        codes = codes * self.scale
         inner = functional.relu(features + self.code_in(codes)[:, :, None, None])
         for layer in self.head:
             inner = layer(inner, codes)
