@@ -14,7 +14,7 @@ from hips.training.networks import build_networks
 def stage(config: TrainingConfig, corpus: Corpus, labels: StateLabels | None) -> HeuristicStage:
     networks = build_networks(corpus.domain.spec, config)
     return HeuristicStage(
-        config.heuristic, networks.heuristic, networks.subgoals, corpus, corpus, labels
+        config.heuristic, networks.heuristic, networks.prior, corpus, corpus, labels
     )
 
 
@@ -34,8 +34,8 @@ def test_without_labels_only_demonstrations_are_drawn(
     assert batch["remaining"].max() <= corpus.remaining.max()
 
 
-def test_the_trunk_starts_from_the_vqvaes(config: TrainingConfig, corpus: Corpus) -> None:
+def test_the_trunk_starts_from_the_priors(config: TrainingConfig, corpus: Corpus) -> None:
     made = stage(config, corpus, None)
     made.prepare()
-    for name, value in made.model.trunk.state_dict().items():
+    for name, value in made.prior.trunk.state_dict().items():
         assert torch.equal(value, made.heuristic.trunk.state_dict()[name]), name

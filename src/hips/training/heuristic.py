@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from hips.demonstrations.labels import DEAD_END, StateLabels
-from hips.models.networks.heads import Heuristic
-from hips.models.networks.vqvae import SubgoalModel
+from hips.models.networks.heads import Heuristic, Prior
 from hips.seeding import stream
 from hips.statistics import spearman
 from hips.training.batches import Batch, device_of, mean_metrics, parts
@@ -45,7 +44,7 @@ class HeuristicObjective(nn.Module):
 
 
 class HeuristicStage(Stage):
-    """Regression of the remaining steps; the trunk starts from the VQ-VAE's, as the prior's.
+    """Regression of the remaining steps; the trunk starts from the prior's, which knows the way.
 
     With labelled states, half of a batch are such; dead ends are as far as the heuristic counts.
     """
@@ -57,13 +56,13 @@ class HeuristicStage(Stage):
         self,
         config: HeuristicConfig,
         heuristic: Heuristic,
-        model: SubgoalModel,
+        prior: Prior,
         train: Corpus,
         valid: Corpus,
         labels: StateLabels | None = None,
     ) -> None:
         self.config, self.train, self.augment = config, train, Augmenter(train.domain)
-        self.heuristic, self.model = heuristic, model
+        self.heuristic, self.prior = heuristic, prior
         self.objective = HeuristicObjective(heuristic)
         self.remaining = train.remaining
         self.labels = labels
@@ -75,8 +74,8 @@ class HeuristicStage(Stage):
         }
 
     def prepare(self) -> None:
-        """Takes over the VQ-VAE's trunk."""
-        self.heuristic.trunk.load_state_dict(self.model.trunk.state_dict())
+        """Takes over the prior's trunk."""
+        self.heuristic.trunk.load_state_dict(self.prior.trunk.state_dict())
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """Any states of the training split, goals included, and labelled ones."""

@@ -100,7 +100,7 @@ class Pipeline:
             "heuristic": lambda: HeuristicStage(
                 config.heuristic,
                 self.networks.heuristic,
-                self.networks.subgoals,
+                self.networks.prior,
                 self.train,
                 self.valid,
                 labels,
