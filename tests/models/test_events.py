@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hips import domains
 from hips.benchmark.validation import _segment
 from hips.demonstrations.dataset import Trajectories, replay_plans, to_offsets
-from hips.domains import Domain
+from hips.domains import Domain, replay
+from hips.models import segments
 from hips.models.bundle import Bundle
 from hips.models.segments import event_following, follow_chain, irreversible_steps
 from hips.seeding import stream
@@ -183,3 +184,15 @@ def test_a_model_is_scored_on_the_events_it_was_trained_on() -> None:
     card: dict[str, Any] = {"configuration": {"segmentation": "events", "horizon": 5, "events": 2}}
     model = Bundle(Path(), card, tsp, runtime=None)  # type: ignore[arg-type]
     assert _segment(model, tour).tolist() == [5, 6, 7, 8, 8, 8, 8, 8, 8]
+
+
+def test_lasting_steps_are_found_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = domains.create("sokoban")
+    level = domain.sample(stream(4, "parts"), 1)[0]
+    states = replay(domain, level, domain.expert(level, stream(4, "expert")))
+    offsets = np.array([0, len(states)])
+    whole = segments.irreversible_steps(domain, states, offsets)
+    assert 0 < whole.sum() < len(whole)
+    for size in (1, 3, len(states) - 1):
+        monkeypatch.setattr(segments, "STEPPED_AT_ONCE", size)
+        assert (segments.irreversible_steps(domain, states, offsets) == whole).all()

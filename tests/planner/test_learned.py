@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hips import domains
 from hips.domains import Actions, Grids
-from hips.errors import ConfigError
+from hips.errors import ConfigError, ModelError
 from hips.planner import learned
 from hips.planner.components import Components, SearchSettings
 from hips.planner.expander import Hybrid
@@ -129,6 +129,13 @@ def test_large_batches_are_decoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     assert whole.targets is not None
     assert parts.targets is not None
     assert (whole.targets == parts.targets).all()
+
+
+def test_a_prior_that_gives_nan_is_named() -> None:
+    broken = np.where(CHANCES > 0, np.nan, CHANCES)
+    for mass in (0.65, 1.0):
+        with pytest.raises(ModelError, match="NaN"):
+            generator(TableRuntime(broken), mass).propose(states(0))
 
 
 def test_a_search_counts_what_was_decoded() -> None:

@@ -69,9 +69,7 @@ def test_a_resumed_stage_equals_an_uninterrupted_one(
 
     def stage_run(folder: str) -> tuple[StageRun, Networks]:
         networks = build_networks(spec, config)
-        stage = HeuristicStage(
-            config.heuristic, networks.heuristic, networks.prior, corpus, corpus
-        )
+        stage = HeuristicStage(config.heuristic, networks.heuristic, networks.prior, corpus, corpus)
         return StageRun(stage, tmp_path / folder, 0, Reporter(None), ALONE), networks
 
     whole, expected = stage_run("whole")

@@ -17,6 +17,8 @@ from hips.domains import Domain, Grids
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+STEPPED_AT_ONCE = 65_536
+
 
 @njit(cache=True)
 def follow_chain(following: Indices, offsets: Indices) -> tuple[Indices, Indices]:
@@ -112,10 +114,12 @@ def likeliest_following(
 def irreversible_steps(domain: Domain, states: Grids, offsets: Indices) -> npt.NDArray[np.bool_]:
     """Which states `[M]` are left by a step that no single action undoes."""
     lasting = np.ones(len(states), dtype=np.bool_)
-    before, after = states[:-1], states[1:]
-    for action in range(domain.spec.num_actions):
-        back = domain.step(after, np.full(len(after), action))
-        lasting[:-1] &= (back != before).any(axis=(1, 2))
+    for start in range(0, len(states) - 1, STEPPED_AT_ONCE):
+        window = states[start : start + STEPPED_AT_ONCE + 1]
+        before, after = window[:-1], window[1:]
+        for action in range(domain.spec.num_actions):
+            back = domain.step(after, np.full(len(after), action))
+            lasting[start : start + len(after)] &= (back != before).any(axis=(1, 2))
     lasting[offsets[1:] - 1] = False
     return lasting
 

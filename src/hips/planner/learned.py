@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hips.domains.base import Actions, Bools, Domain, Grids
+from hips.errors import ModelError
 from hips.models.bundle import Bundle
 from hips.models.runtime import Runtime
 from hips.planner.components import Components
@@ -30,6 +31,8 @@ class _SharedPrior:
         self.calls = int(self._outputs is None or self._states is not states)
         if self._outputs is None or self.calls:
             codes, actions = self._runtime.prior(states)
+            if np.isnan(codes).any() or np.isnan(actions).any():
+                raise ModelError("The prior gave NaN: the model is damaged. Train it again.")
             self._states = states
             self._outputs = codes.astype(np.float64), actions.astype(np.float64)
         return self._outputs
@@ -69,14 +72,13 @@ class LearnedGenerator:
         return wanted
 
     def _decode(self, states: Grids, parents: Actions, codes: Actions) -> Grids:
-        pieces = [
-            self.domain.decode(
-                self.runtime.decode(states, parents[start:end], codes[start:end]),
-                states[parents[start:end]],
-            )
-            for start in range(0, len(codes), DECODED_AT_ONCE)
-            for end in (start + DECODED_AT_ONCE,)
-        ]
+        """Targets of ascending `parents` and their codes, in parts; each needs few states."""
+        pieces = []
+        for start in range(0, len(codes), DECODED_AT_ONCE):
+            own, chosen = parents[start : start + DECODED_AT_ONCE], codes[start:][:DECODED_AT_ONCE]
+            few = states[own[0] : own[-1] + 1]
+            scores = self.runtime.decode(few, own - own[0], chosen)
+            pieces.append(self.domain.decode(scores, states[own]))
         return np.concatenate(pieces)
 
 
