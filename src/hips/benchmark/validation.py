@@ -28,7 +28,6 @@ from hips.statistics import perplexity, spearman
 Indices = npt.NDArray[np.int64]
 PART = 256
 TRANSITIONS = 100_000
-CONFIDENCE = 0.9
 DEFAULT_DEMONSTRATIONS = 200
 DEFAULT_SEED = 1_000_003
 
@@ -152,7 +151,7 @@ def _reach_share(bundle: Bundle, data: Trajectories, starts: Indices, ends: Indi
             data.states[at],
             data.states[ends[at]],
             bundle.horizon,
-            CONFIDENCE,
+            rollouts.CONFIDENCE,
         )
         reached += int(ended.success.sum())
     return reached / len(starts)
@@ -177,7 +176,13 @@ def _subgoal_scores(
         if len(targets):
             begin = np.repeat(state, len(targets), axis=0)
             ended = rollouts.follow(
-                domain.step, domain.is_goal, policy, begin, targets, bundle.horizon, CONFIDENCE
+                domain.step,
+                domain.is_goal,
+                policy,
+                begin,
+                targets,
+                bundle.horizon,
+                rollouts.CONFIDENCE,
             )
             useful += int(ended.success.sum())
     return covered / len(starts), useful / max(1, proposed)

@@ -119,8 +119,8 @@ def solve_levels(
         typer.Option(help="Decode only the likeliest codes of this share, in (0, 1]."),
     ] = None,
     confidence: Annotated[
-        float, typer.Option(help="Least probability of an action foreseen by the policy.")
-    ] = 0.95,
+        float | None, typer.Option(help="Least probability of an action foreseen by the policy.")
+    ] = None,
     max_expansions: Annotated[int | None, typer.Option(min=0, help="Nodes per level.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Seconds per level.")] = None,
     max_memory: Annotated[
@@ -162,6 +162,7 @@ def solve_levels(
     from hips.planner.outcomes import exit_code
     from hips.planner.parallel import SolveOptions, solve_in_processes
     from hips.planner.protocols import DynamicsMode
+    from hips.planner.rollouts import CONFIDENCE
 
     domain = make_domain(name, variant, settings, plugins)
     if levels:
@@ -176,7 +177,7 @@ def solve_levels(
         close_on_generation=close_on_generation,
         precision=None if precision is None else precision.value,
         device=device,
-        confidence=confidence,
+        confidence=CONFIDENCE if confidence is None else confidence,
         mass=mass,
     )
     budget = Budget(max_expansions, max_seconds, parse_memory(max_memory))

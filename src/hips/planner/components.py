@@ -18,6 +18,7 @@ from hips.planner.protocols import (
     ReachPolicy,
     SubgoalGenerator,
 )
+from hips.planner.rollouts import CONFIDENCE
 
 SEARCHES = ("hips-eps", "hips", "low-level")
 """Which children a node has: subgoals and actions, only subgoals, only actions."""
@@ -66,7 +67,7 @@ class SearchSettings:
     evaluation: str | Evaluation | KeyFunction | None = None
     epsilon: float | None = None
     dynamics: DynamicsMode = DynamicsMode.TRUE
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     close_on_generation: bool = False
     precision: Precision | None = None
     mass: float | None = None

@@ -100,7 +100,7 @@ class Hybrid:
     mode: DynamicsMode = DynamicsMode.TRUE
     model: Dynamics | None = None
     horizon: int | None = None
-    confidence: float = 0.95
+    confidence: float = rollouts.CONFIDENCE
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.epsilon <= 1.0:

@@ -23,6 +23,8 @@ StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
 GoalFunction: TypeAlias = Callable[[Grids], Bools]
 
 NOT_VISITED = -1  # hashes are not negative
+CONFIDENCE = 0.95
+"""Least probability of a foreseen action that is executed without asking again, by default."""
 SECOND_CHANCES = 2
 """How often a rollout may try another action where the likeliest leads nowhere new."""
 

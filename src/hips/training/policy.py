@@ -19,7 +19,6 @@ from hips.training.corpus import Augmenter, Corpus
 from hips.training.loop import Stage
 
 VALIDATION_SAMPLES = 4096
-TEACHER_CONFIDENCE = 0.95
 
 
 def chunk_loss(log_probabilities: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
@@ -165,7 +164,7 @@ class ChunkStage(PolicyStage):
             batch["states"].numpy(),
             batch["subgoals"].numpy(),
             self.horizon,
-            TEACHER_CONFIDENCE,
+            rollouts.CONFIDENCE,
         )
         steps = np.arange(self.policy.chunk)
         length = np.minimum(walked.lengths, self.policy.chunk)
