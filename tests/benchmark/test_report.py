@@ -10,7 +10,7 @@ import pytest
 
 from hips.benchmark import report, report_html, report_markdown, report_svg
 from hips.errors import HipsError
-from tests.benchmark.stored import stored_lines, write
+from tests.benchmark.stored import session_line, stored_lines, write
 
 GOLDEN = Path(__file__).parent / "data" / "report.md"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -30,6 +30,15 @@ def test_only_experiments_that_were_run(tmp_path: Path) -> None:
     folder = write(tmp_path, stored_lines())
     with pytest.raises(HipsError, match=r"no results of experiment 'clock'. Available: three"):
         report.build(folder, ("clock",))
+
+
+def test_a_later_session_of_another_suite_hides_nothing(tmp_path: Path) -> None:
+    before = report.build(write(tmp_path / "a", stored_lines()))
+    other = session_line(
+        sources={"elsewhere": "seed"}, command="hips bench three --suite elsewhere"
+    )
+    after = report.build(write(tmp_path / "b", [*stored_lines(), other]))
+    assert after.sections == before.sections
 
 
 def test_figures_are_files_that_repeat(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from PIL import Image as PillowImage
@@ -24,6 +24,8 @@ from hips.pictures import plan_frames
 FRAMES = 6
 STRIP_CELL_PIXELS = 180
 GAP = 8
+Sessions: TypeAlias = dict[str, dict[str, Any]]
+"""By suite, the last session that ran it for an experiment."""
 
 
 def build(folder: Path, names: tuple[str, ...] = ()) -> Document:
@@ -31,9 +33,10 @@ def build(folder: Path, names: tuple[str, ...] = ()) -> Document:
     path = lines.find(folder)
     sessions = [line for line in lines.read(path) if line["type"] == "session"]
     results = Results(path)
-    latest: dict[str, dict[str, Any]] = {}
+    latest: dict[str, Sessions] = {}
     for session in sessions:
-        latest.update(dict.fromkeys(session["experiments"], session))
+        for name in session["experiments"]:
+            latest.setdefault(name, {}).update(dict.fromkeys(session["sources"], session))
     wanted = names or tuple(latest)
     unknown = [name for name in wanted if name not in latest]
     if unknown:
@@ -74,17 +77,18 @@ def _environment(sessions: list[dict[str, Any]]) -> dict[str, Any]:
     return {"hips": last.get("version", ""), **last.get("environment", {})}
 
 
-def _section(results: Results, name: str, session: dict[str, Any]) -> Section:
-    experiment = _catalogue(session).experiments.get(name)
-    size = Size(**session["size"])
+def _section(results: Results, name: str, sessions: Sessions) -> Section:
+    experiment = _catalogue(list(sessions.values())[-1]).experiments.get(name)
     made_tables: list[Table] = []
     made_figures: list[Figure] = []
     pictures: list[Picture] = []
     notes: list[str] = []
     present: set[tuple[str, str]] = set()
     for part in experiment.parts:
-        if part.suite.name not in session["sources"]:
+        session = sessions.get(part.suite.name)
+        if session is None:
             continue
+        size = Size(**session["size"])
         chosen = results.choose(_selections(experiment, part, size, session), part.solved_by)
         if not chosen.names():
             continue
@@ -105,7 +109,7 @@ def _section(results: Results, name: str, session: dict[str, Any]) -> Section:
         tuple(made_tables),
         tuple(made_figures),
         tuple(pictures),
-        unique(_skip_notes(experiment, session, present) + notes),
+        unique(_skip_notes(experiment, sessions, present) + notes),
     )
 
 
@@ -138,10 +142,14 @@ def _figures(experiment: Experiment, part: Part, chosen: Chosen) -> list[Figure]
 
 
 def _skip_notes(
-    experiment: Experiment, session: dict[str, Any], present: set[tuple[str, str]]
+    experiment: Experiment, sessions: Sessions, present: set[tuple[str, str]]
 ) -> list[str]:
     """Which rows are not there, and why."""
-    skipped = {(skip["suite"], skip["method"]): skip["reason"] for skip in session["skipped"]}
+    skipped = {
+        (skip["suite"], skip["method"]): skip["reason"]
+        for session in sessions.values()
+        for skip in session["skipped"]
+    }
     reasons: dict[tuple[str, str], list[str]] = {}
     for part in experiment.parts:
         for row in part.rows:
