@@ -75,10 +75,11 @@ class LearnedGenerator:
         """Targets of ascending `parents` and their codes, in parts; each needs few states."""
         pieces = []
         for start in range(0, len(codes), DECODED_AT_ONCE):
-            own, chosen = parents[start : start + DECODED_AT_ONCE], codes[start:][:DECODED_AT_ONCE]
-            few = states[own[0] : own[-1] + 1]
-            scores = self.runtime.decode(few, own - own[0], chosen)
-            pieces.append(self.domain.decode(scores, states[own]))
+            part = slice(start, start + DECODED_AT_ONCE)
+            first, last = parents[part][0], parents[part][-1]
+            few = states[first : last + 1]
+            scores = self.runtime.decode(few, parents[part] - first, codes[part])
+            pieces.append(self.domain.decode(scores, states[parents[part]]))
         return np.concatenate(pieces)
 
 

@@ -109,7 +109,7 @@ def follow(
     starts: Grids,
     targets: Grids,
     horizon: int,
-    confidence: float,
+    confidence: float = CONFIDENCE,
 ) -> Rollouts:
     """Rolls the policy's likeliest actions out from `starts` towards `targets`, both `[M, H, W]`.
 

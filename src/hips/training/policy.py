@@ -164,7 +164,6 @@ class ChunkStage(PolicyStage):
             batch["states"].numpy(),
             batch["subgoals"].numpy(),
             self.horizon,
-            rollouts.CONFIDENCE,
         )
         steps = np.arange(self.policy.chunk)
         length = np.minimum(walked.lengths, self.policy.chunk)
