@@ -9,6 +9,7 @@ from hips import domains
 from hips.benchmark import experiments, published
 from hips.benchmark.experiments import Catalogue, Experiment
 from hips.benchmark.suites import Suite, combined
+from hips.benchmark.tasks import Limits
 from hips.errors import ConfigError, HipsError, LevelError, UnknownNameError
 
 PAPER = experiments.load()
@@ -45,6 +46,22 @@ def test_methods_and_suites_exist(name: str) -> None:
             assert row.method.configuration(domain)
         for reference in (part.solved_by, part.ratio_to):
             assert reference is None or reference in {row.name for row in part.rows}
+
+
+def test_no_search_goes_on_beyond_the_last_point_of_its_table() -> None:
+    size = PAPER.sizes.get("standard")
+    found = {
+        name: [
+            Limits.of(size, experiment, part)
+            for experiment in [PAPER.experiments.get(name)]
+            for part in experiment.parts
+        ]
+        for name in ("table1", "table3", "table4", "wallclock", "env-steps")
+    }
+    assert [limits.expansions for limits in found["table4"]] == [200, 200, 20, 100]
+    for name in ("table1", "table3", "env-steps"):
+        assert {limits.expansions for limits in found[name]} == {size.expansions}
+    assert set(found["wallclock"]) == {Limits(True, None, size.seconds)}
 
 
 def test_every_published_row_is_run_or_known_to_be_missing() -> None:

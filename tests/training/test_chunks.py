@@ -25,7 +25,7 @@ from hips.training.config import StageConfig, TrainingConfig
 from hips.training.corpus import Corpus
 from hips.training.loop import StageRun
 from hips.training.pipeline import Pipeline
-from hips.training.policy import ChunkStage, PolicyObjective, PolicyStage, TorchReach
+from hips.training.policy import CanonicalReach, ChunkStage, PolicyObjective, PolicyStage
 from hips.training.progress import Reporter
 from hips.training.world import World
 
@@ -203,13 +203,23 @@ def test_after_the_stage_rollouts_ask_less_often(
         config = StageConfig(200, batch=64, learning_rate=1e-2, validate_every=200)
         made = stage(config, policy, data, data, 4)
         StageRun(made, tmp_path, 0, Reporter(None), ALONE).run()
-        reach = TorchReach(policy.eval())
+        reach = CanonicalReach(policy.eval())
         return rollouts.follow(plain.step, plain.is_goal, reach, starts, targets, 4, 0.9)
 
     before, after = train_and_ask(PolicyStage), train_and_ask(ChunkStage)
     assert before.success.mean() > 0.95
     assert after.success.mean() > 0.95
     assert after.policy_calls.mean() < 0.95 * before.policy_calls.mean()
+
+
+def test_equal_actions_are_taken_in_their_order() -> None:
+    """Up and right are as good as each other, down is not; a sure action stays what it is."""
+    probabilities = np.array([[[0.4, 0.45, 0.15], [0.02, 0.01, 0.97]]])
+    preferred = policy_stages.prefer_first(np.log(probabilities))
+    assert preferred.argmax(axis=2).tolist() == [[0, 2]]
+    untouched = np.array([[[False, True, True], [True, True, False]]])
+    np.testing.assert_array_equal(preferred[untouched], np.log(probabilities)[untouched])
+    np.testing.assert_allclose(np.exp(preferred.max(axis=2)), [[0.45, 0.97]], rtol=1e-5)
 
 
 class Killed(BaseException):

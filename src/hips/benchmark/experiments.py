@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,6 +18,7 @@ from hips.registry import Registry
 
 DATA = Path(__file__).parent / "data"
 CATALOGUE = DATA / "experiments.json"
+EXPANSIONS = "expansions"
 MEAN = "mean"
 """A point that stands for the mean amount of the resource on solved instances."""
 Point: TypeAlias = float | str | None
@@ -85,6 +87,12 @@ class Part:
     solved_by: str | None = None
     ratio_to: str | None = None
     shares: bool = False
+
+    def most_expansions(self) -> float:
+        """After how many expansions no point of the table changes any more."""
+        counted = all(row.resource == EXPANSIONS for row in self.rows)
+        amounts = [point for point in self.points if isinstance(point, int | float)]
+        return max(amounts) if counted and len(amounts) == len(self.points) else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +163,7 @@ class Catalogue:
             self.experiments.register(name)(self._experiment(name, fields))
 
     def _experiment(self, name: str, fields: Mapping[str, Any]) -> Experiment:
-        resource = fields.get("resource", "expansions")
+        resource = fields.get("resource", EXPANSIONS)
         parts = tuple(self._part(part, resource) for part in fields["parts"])
         timed = bool(fields.get("timed", False))
         return Experiment(name, fields["title"], fields.get("about", ""), timed, parts)

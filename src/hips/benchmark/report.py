@@ -116,7 +116,7 @@ def _section(results: Results, name: str, sessions: Sessions) -> Section:
 def _selections(
     experiment: Experiment, part: Part, size: Size, session: dict[str, Any]
 ) -> list[Selection]:
-    limits = Limits.of(size, experiment.timed)
+    limits = Limits.of(size, experiment, part)
     domain = part.suite.make_domain()
     return [
         Selection(
@@ -165,7 +165,8 @@ def _skip_notes(
 def _notes(
     experiment: Experiment, part: Part, size: Size, chosen: Chosen, session: dict[str, Any]
 ) -> list[str]:
-    limit = f"{size.seconds:g} seconds" if experiment.timed else f"{size.expansions:,} expansions"
+    limits = Limits.of(size, experiment, part)
+    limit = f"{limits.seconds:g} seconds" if limits.timed else f"{limits.expansions:,} expansions"
     hashes = chosen.instances()
     notes = [
         f"{part.suite.label}: {len(hashes)} instances ({session['sources'][part.suite.name]}, "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hips._version import __version__
-from hips.benchmark.experiments import Experiment, Size
+from hips.benchmark.experiments import Experiment, Part, Size
 from hips.benchmark.methods import Method
 from hips.benchmark.suites import Instance, Suite
 from hips.domains import Domain
@@ -37,9 +37,14 @@ class Limits:
     seconds: float | None
 
     @staticmethod
-    def of(size: Size, timed: bool) -> Limits:
-        """The limits of a size: seconds if searches are timed, expansions if not."""
-        return Limits(True, None, size.seconds) if timed else Limits(False, size.expansions, None)
+    def of(size: Size, experiment: Experiment, part: Part) -> Limits:
+        """The limits of a size: seconds if searches are timed, expansions if not.
+
+        A table that only reads off success after so many expansions needs no more than those.
+        """
+        if experiment.timed:
+            return Limits(True, None, size.seconds)
+        return Limits(False, int(min(size.expansions, part.most_expansions())), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +151,8 @@ def cells_of(experiments: Iterable[Experiment], size: Size) -> list[Cell]:
     """All cells of experiments, none twice."""
     found: dict[tuple[Any, ...], Cell] = {}
     for experiment in experiments:
-        limits = Limits.of(size, experiment.timed)
         for part in experiment.parts:
+            limits = Limits.of(size, experiment, part)
             domain = part.suite.make_domain()
             for row in part.rows:
                 cell = Cell(part.suite, row.method, limits)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from hips.domains import Grids
 from hips.models.networks.heads import ReachPolicy
 from hips.planner import rollouts
+from hips.planner.protocols import Floats
 from hips.seeding import stream
 from hips.training.batches import Batch, device_of, mean_metrics
 from hips.training.config import StageConfig
@@ -19,6 +20,10 @@ from hips.training.corpus import Augmenter, Corpus
 from hips.training.loop import Stage
 
 VALIDATION_SAMPLES = 4096
+ALIKE = 0.5
+"""Actions with at least this share of the best one's probability are as good as it."""
+PREFERENCE = 1e-6
+"""How far the preferred action's log-probability lies above the best one's."""
 
 
 def chunk_loss(log_probabilities: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
@@ -117,8 +122,12 @@ class PolicyStage(Stage):
 
 
 @dataclass(frozen=True, slots=True)
-class TorchReach:
-    """A policy network as the planner's `ReachPolicy`."""
+class CanonicalReach:
+    """A policy network as the planner's `ReachPolicy`, taking one of equal ways always alike.
+
+    Where several actions are about as good, which of them is likeliest hangs on rounding, and
+    nobody could foresee it. The first of them is made the likeliest.
+    """
 
     policy: ReachPolicy
     calls: int = 1
@@ -130,16 +139,25 @@ class TorchReach:
             found = self.policy(
                 torch.from_numpy(states).to(device), torch.from_numpy(subgoals).to(device)
             )
-        return found.cpu().numpy().astype(np.float64)
+        return prefer_first(found.cpu().numpy().astype(np.float64))
+
+
+def prefer_first(log_probabilities: Floats) -> Floats:
+    """Makes the first action that is `ALIKE` the best one the likeliest, in `[B, C, A]`."""
+    best = log_probabilities.max(axis=2, keepdims=True)
+    first = (log_probabilities >= best + np.log(ALIKE)).argmax(axis=2)[:, :, None]
+    preferred = log_probabilities.copy()
+    np.put_along_axis(preferred, first, best + PREFERENCE, axis=2)
+    return preferred
 
 
 class ChunkStage(PolicyStage):
     """The policy learns to foresee its own greedy way to a subgoal, whole.
 
     Demonstrators take one of many equal ways, so what they do three steps on is uncertain, and the
-    planner would have to ask the policy again at every step. The policy's own way is one: a chunk's
-    targets are what the policy, as it was before this stage, does. Where it does not get there,
-    only the demonstrator's first action is learnt.
+    planner would have to ask the policy again at every step. The policy's own way, with ties broken
+    alike, is one: a chunk's targets are what the policy, as it was before this stage, does. Where
+    it does not get there, only the demonstrator's first action is learnt.
     """
 
     name = "chunks"
@@ -148,7 +166,7 @@ class ChunkStage(PolicyStage):
         self, config: StageConfig, policy: ReachPolicy, train: Corpus, valid: Corpus, horizon: int
     ) -> None:
         super().__init__(config, policy, train, valid, horizon)
-        self.teacher = TorchReach(copy.deepcopy(policy).eval())
+        self.teacher = CanonicalReach(copy.deepcopy(policy).eval())
         self.validation = self._foreseen(self.validation)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
