@@ -26,6 +26,7 @@ NAMES = (
     "lowlevel-share",
     "wallclock",
     "env-steps",
+    "protocol",
     "peers",
 )
 BASELINES = {"adasubs", "ksubs", "adasubs_gbfs", "ksubs_gbfs", "bc", "cql", "dt"}

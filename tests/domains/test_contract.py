@@ -173,6 +173,20 @@ class TwoNames(LineWorld):
         return dataclasses.replace(super().spec, actions=("left", "left"))
 
 
+@dataclass(frozen=True)
+class ManyAnchors(LineWorld):
+    @property
+    def spec(self) -> GridSpec:
+        return dataclasses.replace(super().spec, anchors=(0,))
+
+
+@dataclass(frozen=True)
+class UnknownAnchor(LineWorld):
+    @property
+    def spec(self) -> GridSpec:
+        return dataclasses.replace(super().spec, anchors=(99,))
+
+
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
@@ -190,6 +204,8 @@ class TwoNames(LineWorld):
         (Mirrored, "changes which states are goals|does not commute"),
         (Grey, "render gave"),
         (TwoNames, "two actions have the same name"),
+        (ManyAnchors, "a state holds 11 anchors"),
+        (UnknownAnchor, r"anchors \[99\] are no symbols"),
     ],
 )
 def test_broken_promises_are_named(broken: type[Domain], words: str) -> None:

@@ -212,3 +212,22 @@ def test_two_processes_train_together(tmp_path: Path) -> None:
     ]  # fmt: skip
     subprocess.run(command, check=True, timeout=900)
     assert (tmp_path / "run" / "model" / "card.json").exists()
+
+
+@pytest.mark.slow
+def test_the_example_domain_trains_and_solves(tmp_path: Path) -> None:
+    """A user's own domain, from its one file to plans found with a model of its own."""
+    plugin = ["--plugin", str(Path(__file__).parents[2] / "examples" / "lights_out.py")]
+    hips = [sys.executable, "-m", "hips"]
+    model, levels = tmp_path / "run" / "model", tmp_path / "levels.txt"
+    train = ["train", "lights_out", "--size", "smoke", "--threads", "1"]
+    subprocess.run([*hips, *train, *plugin, "--out", str(tmp_path / "run")], check=True)
+    sample = ["sample", "lights_out", "--count", "10", "--seed", "5", "--out", str(levels)]
+    subprocess.run([*hips, *sample, *plugin], check=True)
+    solve = ["solve", "lights_out", "--levels", str(levels), "--model", str(model), "--json"]
+    found = subprocess.run([*hips, *solve, *plugin], check=True, capture_output=True, text=True)
+    results = [json.loads(line) for line in found.stdout.splitlines()]
+    assert len(results) == 10
+    assert {result["outcome"] for result in results} == {"solved"}
+    kinds = {segment["kind"] for result in results for segment in result["segments"]}
+    assert "subgoal" in kinds

@@ -37,6 +37,7 @@ class Method:
         evaluation: in which order nodes are expanded.
         epsilon: ε of eq:pi; None for what suits the domain.
         dynamics: who simulates what.
+        close_on_generation: never update a generated state (the published protocol).
         model: name or folder of a model; None for the domain's own.
         needs_model: whether it cannot run without a model.
     """
@@ -48,6 +49,7 @@ class Method:
     evaluation: str | None = None
     epsilon: float | None = None
     dynamics: str = "true"
+    close_on_generation: bool = False
     model: str | None = None
     needs_model: bool = True
 
@@ -75,6 +77,7 @@ class Method:
                 self.evaluation or "suitable",
                 f"ε={epsilon:g}" if mixed else "ε=none",
                 self.dynamics,
+                *(["closed"] if self.close_on_generation else []),
             ]
         )
 
@@ -106,7 +109,11 @@ class Method:
         if self.kind == "peer":
             return self._ask_peer(domain, levels, budget, on_result)
         settings = SearchSettings(
-            self.search, self.evaluation, self.epsilon, DynamicsMode(self.dynamics)
+            self.search,
+            self.evaluation,
+            self.epsilon,
+            DynamicsMode(self.dynamics),
+            close_on_generation=self.close_on_generation,
         )
         options = SolveOptions(settings, self.model, budget, batch, seed=seed)
         return options.solve(domain, levels, on_result)

@@ -276,7 +276,19 @@ def _check_size(subject: _Subject) -> None:
     _require(again.spec == subject.domain.spec, "for_grid changes the domain for its own grids.")
 
 
+def _check_anchors(subject: _Subject) -> None:
+    anchors = subject.domain.spec.anchors
+    if not anchors:
+        return
+    unknown = [anchor for anchor in anchors if not 0 <= anchor < subject.domain.spec.num_symbols]
+    _require(not unknown, f"anchors {unknown} are no symbols.")
+    counts = np.isin(subject.visited, anchors).sum(axis=(1, 2))
+    wrong = int(counts[counts != 1][0]) if (counts != 1).any() else 1
+    _require(wrong == 1, f"a state holds {wrong} anchors; every state must hold exactly one.")
+
+
 _CHECKS: dict[str, Callable[[_Subject], None]] = {
+    "anchors": _check_anchors,
     "is_goal": _check_goals,
     "expert": _check_expert,
     "text": _check_text,

@@ -20,7 +20,7 @@ from hips.training.corpus import Augmenter, Corpus
 from hips.training.loop import Stage
 
 VALIDATION_SAMPLES = 4096
-ALIKE = 0.5
+ALIKE = 0.6
 """Actions with at least this share of the best one's probability are as good as it."""
 PREFERENCE = 1e-6
 """How far the preferred action's log-probability lies above the best one's."""
