@@ -89,7 +89,7 @@ def test_limits(run: Run, option: str, value: str, outcome: str) -> None:
 def test_options_of_the_search(run: Run, evaluation: str) -> None:
     options = ("--search", "low-level", "--evaluation", evaluation, "--epsilon", "0+")
     more = ("--batch", "2", "--improve", "0.1", "--close-on-generation")
-    shares = ("--mass", "0.5", "--confidence", "0.8")
+    shares = ("--mass", "0.5", "--confidence", "0.8", "--weight", "2")
     result = run("solve", "line_world", "--count", "2", *options, *more, *shares, "--json")
     assert result.exit_code == 0
 
@@ -116,6 +116,8 @@ def test_gif(run: Run, tmp_path: Path) -> None:
         ("--set", "width=x"),
         ("--mass", "0"),
         ("--mass", "1.5"),
+        ("--weight", "0"),
+        ("--weight", "nan"),
         ("--confidence", "0"),
         ("--confidence", "1.5"),
     ],

@@ -18,6 +18,7 @@ from hips.planner.components import Components, SearchSettings
 from hips.planner.expander import Hybrid
 from hips.planner.learned import LearnedActions, LearnedGenerator, LearnedReach, _SharedPrior
 from hips.planner.planner import Planner
+from hips.planner.policies import StateHeuristic
 from tests.toys import LineWorld
 
 LENGTH = 8
@@ -156,6 +157,26 @@ def test_a_search_counts_what_was_decoded() -> None:
 def test_a_mass_that_is_no_share_is_refused(mass: float) -> None:
     with pytest.raises(ConfigError, match="mass"):
         SearchSettings(mass=mass)
+
+
+@pytest.mark.parametrize(
+    ("asked", "preset", "expected"), [(3.0, 1.0, 6.0), (None, 2.0, 4.0), (1.0, 2.0, 2.0)]
+)
+def test_the_settings_or_the_domains_weight_multiply_the_heuristic(
+    monkeypatch: pytest.MonkeyPatch, asked: float | None, preset: float, expected: float
+) -> None:
+    line = domains.create("line_world")
+    monkeypatch.setattr(LineWorld, "preset", dataclasses.replace(line.preset, weight=preset))
+    components = Components(heuristic=StateHeuristic(lambda _: 2.0))
+    heuristic = SearchSettings(weight=asked).make_expander(line, components).heuristic
+    assert heuristic is not None
+    assert heuristic.distances(states(0)).tolist() == [expected]
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_weight_that_is_none_is_refused(weight: float) -> None:
+    with pytest.raises(ConfigError, match="weight"):
+        SearchSettings(weight=weight)
 
 
 @pytest.mark.parametrize("confidence", [0.0, -0.1, 1.5, float("nan")])

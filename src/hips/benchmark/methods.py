@@ -37,6 +37,7 @@ class Method:
         evaluation: in which order nodes are expanded.
         epsilon: ε of eq:pi; None for what suits the domain.
         dynamics: who simulates what.
+        weight: of the heuristic; None for what suits the domain.
         close_on_generation: never update a generated state (the published protocol).
         model: name or folder of a model; None for the domain's own.
         needs_model: whether it cannot run without a model.
@@ -49,6 +50,7 @@ class Method:
     evaluation: str | None = None
     epsilon: float | None = None
     dynamics: str = "true"
+    weight: float | None = None
     close_on_generation: bool = False
     model: str | None = None
     needs_model: bool = True
@@ -70,6 +72,7 @@ class Method:
         if self.kind == "peer":
             return f"peer {self.name}"
         epsilon = domain.preset.epsilon if self.epsilon is None else self.epsilon
+        weight = domain.preset.weight if self.weight is None else self.weight
         mixed = self.search in (None, "hips-eps")
         return " ".join(
             [
@@ -77,6 +80,7 @@ class Method:
                 self.evaluation or "suitable",
                 f"ε={epsilon:g}" if mixed else "ε=none",
                 self.dynamics,
+                *([] if weight == 1.0 else [f"weight={weight:g}"]),
                 *(["closed"] if self.close_on_generation else []),
             ]
         )
@@ -114,6 +118,7 @@ class Method:
             self.epsilon,
             DynamicsMode(self.dynamics),
             close_on_generation=self.close_on_generation,
+            weight=self.weight,
         )
         options = SolveOptions(settings, self.model, budget, batch, seed=seed)
         return options.solve(domain, levels, on_result)

@@ -118,6 +118,9 @@ def solve_levels(
         float | None,
         typer.Option(help="Decode only the likeliest codes of this share, in (0, 1]."),
     ] = None,
+    weight: Annotated[
+        float | None, typer.Option(help="Of the heuristic; above 1 is greedier, plans get longer.")
+    ] = None,
     confidence: Annotated[
         float | None, typer.Option(help="Least probability of an action foreseen by the policy.")
     ] = None,
@@ -179,6 +182,7 @@ def solve_levels(
         device=device,
         confidence=CONFIDENCE if confidence is None else confidence,
         mass=mass,
+        weight=weight,
     )
     budget = Budget(max_expansions, max_seconds, parse_memory(max_memory))
     drawn_from = None if levels else seed

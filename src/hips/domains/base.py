@@ -107,6 +107,7 @@ class Preset:
         epsilon: ε of eq:pi; 0 means the limit ε→0.
         evaluation: name of the default evaluation function.
         mass: share of the prior's mass whose codes are decoded.
+        weight: what the search multiplies the heuristic with; above 1 it is greedier.
         laptop: settings of training at laptop size that differ from the paper's, each as
             `name=value`.
     """
@@ -131,6 +132,7 @@ class Preset:
     epsilon: float = 1e-3
     evaluation: str = "phs_hat"
     mass: float = 1.0
+    weight: float = 1.0
     laptop: tuple[str, ...] = ()
 
 

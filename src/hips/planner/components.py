@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from hips.domains.base import Domain
@@ -9,7 +10,7 @@ from hips.errors import ConfigError, ModelError
 from hips.models.runtime import Precision
 from hips.planner.evaluations import Evaluation, KeyFunction
 from hips.planner.expander import Hybrid
-from hips.planner.policies import UniformPolicy
+from hips.planner.policies import UniformPolicy, WeightedHeuristic
 from hips.planner.protocols import (
     ActionPolicy,
     Dynamics,
@@ -60,6 +61,8 @@ class SearchSettings:
             unless torch runs them.
         mass: only the likeliest codes with this share of π_SG are decoded; 1 decodes all, None
             what suits the domain.
+        weight: of the heuristic, as in weighted A*: above 1 the search is greedier and plans get
+            longer; None what suits the domain.
         device: None runs the networks without torch; `cpu`, `cuda` … or `auto` runs torch there.
     """
 
@@ -71,6 +74,7 @@ class SearchSettings:
     close_on_generation: bool = False
     precision: Precision | None = None
     mass: float | None = None
+    weight: float | None = None
     device: str | None = None
 
     def __post_init__(self) -> None:
@@ -78,6 +82,8 @@ class SearchSettings:
             raise ConfigError(f"Unknown search '{self.search}'. Available: {', '.join(SEARCHES)}.")
         if self.mass is not None and not 0.0 < self.mass <= 1.0:
             raise ConfigError(f"A mass of {self.mass} is not in (0, 1]; 1 decodes every code.")
+        if self.weight is not None and not 0.0 < self.weight < math.inf:
+            raise ConfigError(f"A weight of {self.weight} is impossible; give a number above 0.")
 
     def make_expander(self, domain: Domain, components: Components) -> Hybrid:
         """The expander that these settings and components make for `domain`."""
@@ -94,12 +100,18 @@ class SearchSettings:
             None if search == "hips" else components.low_level or uniform,
             domain.preset.epsilon if self.epsilon is None else self.epsilon,
             components.reach,
-            components.heuristic,
+            self._weighted(domain, components.heuristic),
             self.dynamics,
             components.model,
             components.horizon,
             self.confidence,
         )
+
+    def _weighted(self, domain: Domain, heuristic: Heuristic | None) -> Heuristic | None:
+        weight = domain.preset.weight if self.weight is None else self.weight
+        if heuristic is None or weight == 1.0:
+            return heuristic
+        return WeightedHeuristic(heuristic, weight)
 
     def choose_evaluation(self, domain: Domain, expander: Hybrid) -> str | Evaluation | KeyFunction:
         """The evaluation asked for, or the one that suits: PHS* or LevinTS for low-level search."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hips.domains.base import Domain, Grid, Grids
-from hips.planner.protocols import Floats
+from hips.planner.protocols import Floats, Heuristic
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,24 @@ class StateHeuristic:
     def distances(self, states: Grids) -> Floats:
         """The function's values `[B]`."""
         return np.array([self.function(state) for state in states], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedHeuristic:
+    """A heuristic times a weight, as in weighted A*."""
+
+    inner: Heuristic
+    weight: float
+
+    @property
+    def calls(self) -> int:
+        """As the inner one."""
+        return self.inner.calls
+
+    def distances(self, states: Grids) -> Floats:
+        """The inner estimates, weighted, `[B]`."""
+        weighted: Floats = self.weight * self.inner.distances(states)
+        return weighted
 
 
 @dataclass(frozen=True, slots=True)
