@@ -48,3 +48,17 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(DatasetError, match="not a file of labelled states"):
         labels.load(path, domain)
+
+
+def test_several_files_are_one_list_of_labels(tmp_path: Path) -> None:
+    sokoban = domains.create("sokoban")
+    assert labels.load_all([], sokoban) is None
+    labels.save(some_labels(), tmp_path / "a.npz")
+    labels.save(some_labels(), tmp_path / "b.npz")
+    alone = labels.load_all([tmp_path / "a.npz"], sokoban)
+    assert alone is not None
+    assert alone.origin["domain"] == sokoban.name
+    both = labels.load_all([tmp_path / "a.npz", tmp_path / "b.npz"], sokoban)
+    assert both is not None
+    assert len(both) == 2 * len(alone)
+    assert [part["domain"] for part in both.origin["parts"]] == [sokoban.name] * 2

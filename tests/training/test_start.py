@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +12,13 @@ import tests.toys  # noqa: F401  (registers line_world)
 from hips import demonstrations, domains
 from hips.errors import ConfigError, ModelError
 from hips.files import sha256
+from hips.models import bundle
 from hips.models.networks.assembly import Networks
 from hips.models.networks.weights import WEIGHTS
 from hips.training import session
 from hips.training.config import TrainingConfig, default_config, from_json, override
 from hips.training.networks import build_networks
-from hips.training.pipeline import Pipeline, TrainedRun, open_run
+from hips.training.pipeline import STAGES, Pipeline, TrainedRun, open_run
 from hips.training.policy import PolicyStage
 from hips.training.progress import Reporter
 from hips.training.session import TrainingJob, train
@@ -66,6 +68,26 @@ def test_the_networks_start_from_the_weights_of_the_model(
     assert recorded == {"model": str(folder), "sha256": sha256(folder / WEIGHTS)}
     with pytest.raises(ConfigError, match="'start' differs"):
         train(replace(job, start=None, resume=True))
+
+
+def test_a_model_that_started_from_another_tells_both_stories(
+    earlier: tuple[Path, Networks], tmp_path: Path
+) -> None:
+    """Only the dynamics are trained here; the rest, and what they were before, is remembered."""
+    folder = shutil.copytree(earlier[0], tmp_path / "earlier")
+    story = {name: {"steps": 5, "minutes": 1.0, "validation": {}} for name in STAGES}
+    bundle.add_to_card(folder, {"training": story})
+    job = TrainingJob(
+        LINE, _config(), tmp_path / "run", stages=("dynamics",), device="cpu", threads=1,
+        start=folder,
+    )  # fmt: skip
+    train(job)
+    card = bundle.load(tmp_path / "run" / "model", LINE).card
+    assert list(card["training"]) == list(STAGES)
+    assert card["training"]["dynamics"]["before"] == story["dynamics"]
+    assert card["training"]["dynamics"]["steps"] == _config().dynamics.steps
+    assert card["training"]["prior"] == story["prior"]
+    assert "before" not in card
 
 
 @pytest.mark.parametrize("start", [None, {"model": "line_world", "sha256": "0"}])

@@ -47,7 +47,7 @@ def _print_table(cards: dict[str, dict[str, Any]]) -> None:
     table = Table("model", "domain", "size", "data", "minutes", "reach", "coverage", "h rank")
     for name, card in cards.items():
         scores = card.get("scores", {})
-        minutes = sum(stage["minutes"] for stage in card["training"].values())
+        minutes = sum(_minutes(stage) for stage in card["training"].values())
         table.add_row(
             name,
             card["domain"],
@@ -61,6 +61,11 @@ def _print_table(cards: dict[str, dict[str, Any]]) -> None:
     Console().print(table)
     if not cards:
         Console().print("No model is installed; `hips train DOMAIN` makes one.")
+
+
+def _minutes(stage: dict[str, Any] | None) -> float:
+    """Of a stage, and of the same stage in the model that it started from."""
+    return 0.0 if stage is None else float(stage["minutes"]) + _minutes(stage.get("before"))
 
 
 def _percent(value: float | None) -> str:

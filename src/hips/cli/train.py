@@ -53,8 +53,10 @@ def train_model(
         str | None, typer.Option("--start", help="Name or folder of a model to go on from.")
     ] = None,
     labels: Annotated[
-        Path | None,
-        typer.Option("--labels", help="File of `hips explore`: what the heuristic also learns."),
+        list[Path] | None,
+        typer.Option(
+            "--labels", help="File of `hips explore` that the heuristic learns too; repeatable."
+        ),
     ] = None,
     seed: SeedOption = 0,
     device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1, …")] = None,
@@ -120,7 +122,7 @@ def train_model(
         threads=threads,
         command=" ".join(["hips", *sys.argv[1:]]),
         start=start,
-        labels=labels,
+        labels=tuple(labels or ()),
     )
     run = train(job)
     model = folder / "model"

@@ -7,6 +7,7 @@ labels what they are worth.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,16 @@ def load(path: Path, domain: Domain) -> StateLabels:
     if states.shape != (len(remaining), *domain.spec.shape) or not len(states):
         raise DatasetError(f"{path}: {list(states.shape)} is not a list of grids of the domain.")
     return StateLabels(states, remaining, origin)
+
+
+def load_all(paths: Sequence[Path], domain: Domain) -> StateLabels | None:
+    """The labels of several files as one; None if there are no files."""
+    parts = [load(path, domain) for path in paths]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    origin = {"domain": domain.name, "parts": [part.origin for part in parts]}
+    return StateLabels(
+        np.concatenate([part.states for part in parts]),
+        np.concatenate([part.remaining for part in parts]),
+        origin,
+    )

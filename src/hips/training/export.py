@@ -24,6 +24,7 @@ from hips.models.runtime import Graph
 from hips.seeding import stream
 from hips.training import config as configuration
 from hips.training.corpus import Corpus
+from hips.training.loop import StageReport
 from hips.training.pipeline import TrainedRun
 from hips.training.quantise import quantise_bundle
 
@@ -155,18 +156,27 @@ def write_card(run: TrainedRun, domain: Domain, out: Path, facts: Mapping[str, A
             "actions": spec.num_actions,
         },
         "configuration": configuration.to_json(run.config),
-        "training": {
-            name: {
-                "steps": report.steps,
-                "minutes": round(report.seconds / 60, 2),
-                "validation": {k: round(v, 5) for k, v in report.metrics.items()},
-            }
-            for name, report in run.reports.items()
-        },
-        **facts,
+        "training": _training(run.reports, facts.get("before", {})),
+        **{name: fact for name, fact in facts.items() if name != "before"},
         "files": {path.name: sha256(path) for path in files},
     }
     write_json(out / CARD, card)
+
+
+def _training(
+    reports: Mapping[str, StageReport], before: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """What every stage did; `before` is what the model that it started from says of it."""
+    found = {
+        name: {
+            "steps": report.steps,
+            "minutes": round(report.seconds / 60, 2),
+            "validation": {k: round(v, 5) for k, v in report.metrics.items()},
+            **({"before": before[name]} if name in before else {}),
+        }
+        for name, report in reports.items()
+    }
+    return {name: found.get(name) or before[name] for name in (*before, *found)}
 
 
 def _refuse_broken(networks: Networks) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hips import demonstrations
 from hips.demonstrations.dataset import Demonstrations
-from hips.demonstrations.labels import load as load_labels
+from hips.demonstrations.labels import load_all as load_labels
 from hips.domains import Domain
 from hips.errors import DatasetError
 from hips.training.config import TrainingConfig
@@ -37,7 +37,7 @@ class TrainingJob:
         threads: torch threads, None for all cores.
         command: the command line, for the card.
         start: name or folder of a model to start from; None for random weights.
-        labels: file of labelled states for the heuristic; None for demonstrations alone.
+        labels: files of labelled states for the heuristic, beside the demonstrations.
     """
 
     domain: Domain
@@ -50,11 +50,11 @@ class TrainingJob:
     threads: int | None = None
     command: str = ""
     start: str | Path | None = None
-    labels: Path | None = None
+    labels: Sequence[Path] = ()
 
 
 def train(job: TrainingJob) -> TrainedRun:
-    """Trains, and exports the bundle once every stage is finished."""
+    """Trains, and exports the bundle once every stage is finished, here or where it started."""
     start = None if job.start is None else find_start(job.start, job.domain, job.config)
     config = job.config if start is None else replace(job.config, start=start.record())
     with join_world(job.device, job.threads) as world:
@@ -63,7 +63,7 @@ def train(job: TrainingJob) -> TrainedRun:
             open_run(job.out, config, job.resume)
         world.barrier()
         data = _load_data(job, world)
-        labels = None if job.labels is None else load_labels(job.labels, job.domain)
+        labels = load_labels(job.labels, job.domain)
         with Reporter(job.out if world.rank == 0 else None) as reporter:
             pipeline = Pipeline(config, data, job.out, world, reporter, labels)
             if start is not None:
@@ -71,9 +71,10 @@ def train(job: TrainingJob) -> TrainedRun:
             run = pipeline.run(job.stages)
             if world.rank == 0:
                 draw_curves(job.out / "metrics.jsonl", job.out / "curves.png")
-                if set(run.reports) == set(STAGES):
+                before = {} if start is None else start.training
+                if {*run.reports, *before} == set(STAGES):
                     reporter.message(f"exporting to {job.out / 'model'}")
-                    facts = {"data": _data_facts(job, data)}
+                    facts = {"data": _data_facts(job, data), "before": before}
                     if labels is not None:
                         facts["labels"] = labels.origin
                     export_bundle(run, job.domain, pipeline.valid, job.out / "model", facts)

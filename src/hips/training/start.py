@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hips.domains import Domain
 from hips.errors import ModelError
@@ -23,11 +25,13 @@ class Start:
         name: what it was called when it was asked for.
         folder: where it lies.
         sha256: hash of its weights.
+        training: what its card says of the stages that made it.
     """
 
     name: str
     folder: Path
     sha256: str
+    training: Mapping[str, Any]
 
     def record(self) -> dict[str, str]:
         """What the configuration, and with it the card, says of the start."""
@@ -48,7 +52,8 @@ def find_start(name_or_folder: str | Path, domain: Domain, config: TrainingConfi
     if WEIGHTS not in found.card["files"]:
         raise ModelError(f"{found.folder}: has no {WEIGHTS}, so nothing can start from it.")
     _check_sizes(found, network_plan(config))
-    return Start(str(name_or_folder), found.folder, found.card["files"][WEIGHTS])
+    card = found.card
+    return Start(str(name_or_folder), found.folder, card["files"][WEIGHTS], card["training"])
 
 
 def _check_sizes(found: bundle.Bundle, wanted: NetworkPlan) -> None:
