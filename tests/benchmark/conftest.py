@@ -102,6 +102,9 @@ def toy_catalogue() -> dict[str, Any]:
     }
 
 
+EMPTY_CARD = json.dumps({"format_version": bundle.FORMAT_VERSION, "files": {}})
+
+
 @pytest.fixture
 def catalogue() -> Catalogue:
     return Catalogue(toy_catalogue())
@@ -112,7 +115,7 @@ def model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Makes the toy world look as if it had a trained model; returns the model's card."""
     card = tmp_path / "model" / bundle.CARD
     card.parent.mkdir()
-    card.write_text("{}")
+    card.write_text(EMPTY_CARD)
     monkeypatch.setattr(bundle, "find", lambda name: card.parent)
     monkeypatch.setattr(parallel, "installed_components", line_components)
     monkeypatch.setattr(parallel, "_planners", {})

@@ -18,7 +18,7 @@ from hips.benchmark.runner import Request, run
 from hips.errors import ConfigError, HipsError
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Result
-from tests.benchmark.conftest import SIZE, Counter
+from tests.benchmark.conftest import EMPTY_CARD, SIZE, Counter
 from tests.toys import LineWorld
 
 ROOT = Path(__file__).parents[2]
@@ -158,7 +158,10 @@ def test_interrupted_runs_are_not_written(
 
 def test_another_model_is_refused(catalogue: Catalogue, tmp_path: Path, model: Path) -> None:
     run(request_for(catalogue, "three"), tmp_path)
-    model.write_text("{ }")
+    card = json.loads(model.read_text())
+    model.write_text(json.dumps({**card, "notes": ["a card may be added to"]}))
+    run(request_for(catalogue, "three"), tmp_path)
+    model.write_text(json.dumps({**card, "files": {"policy.onnx": "0"}}))
     with pytest.raises(ConfigError, match="another model"):
         run(request_for(catalogue, "three"), tmp_path)
 
@@ -239,7 +242,7 @@ run(test_runner.request_for(Catalogue(conftest.toy_catalogue()), "three", proble
 
 def test_a_kill_loses_and_repeats_nothing(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "card.json").write_text("{}")
+    (tmp_path / "model" / "card.json").write_text(EMPTY_CARD)
     path = tmp_path / lines.FILE
     command = [sys.executable, "-c", KILLED, str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -259,7 +262,7 @@ def test_a_kill_loses_and_repeats_nothing(tmp_path: Path) -> None:
     # What was cut into two calls is what one call would have given.
     whole = tmp_path / "whole"
     (whole / "model").mkdir(parents=True)
-    (whole / "model" / "card.json").write_text("{}")
+    (whole / "model" / "card.json").write_text(EMPTY_CARD)
     subprocess.run([*command[:-1], str(whole)], env=environment, check=True)
 
     def without_times(folder: Path) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 from hips import baselines
 from hips.domains import Domain, Grid
 from hips.errors import ConfigError, ModelError
-from hips.files import sha256
 from hips.models import bundle
 from hips.planner.budget import Budget
 from hips.planner.components import SearchSettings
@@ -96,9 +95,9 @@ class Method:
         return ""
 
     def model_hash(self, domain: Domain) -> str | None:
-        """Hash of the card of the model that would be used, which holds those of its files."""
+        """Fingerprint of the model that would be used."""
         folder = self._model_folder(domain) if self.kind == "search" else None
-        return None if folder is None else sha256(folder / bundle.CARD)
+        return None if folder is None else bundle.fingerprint(folder)
 
     def solve(
         self,

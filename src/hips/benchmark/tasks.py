@@ -91,7 +91,7 @@ class Task:
         cell: suite, method and limits.
         instances: the problems.
         recipe: how to make the domain in another process.
-        model: hash of the model's card, or None.
+        model: fingerprint of the model, or None.
         deadline: `time.time()` after which it is not begun any more, or None.
         seconds: most seconds for the whole lockstep, or None.
     """

@@ -80,8 +80,7 @@ def check_model(
     """Measure a model's validation scores again; fail if they are not those of its card."""
     from hips.benchmark.validation import Scores, score
 
-    folder = Path(name)
-    loaded = bundle.load(folder if (folder / bundle.CARD).exists() else name)
+    loaded = _load(name)
     if "scores" not in loaded.card:
         raise ModelError(f"{loaded.folder}: the card has no scores to check.")
     claimed = Scores.from_json(loaded.card["scores"])
@@ -101,3 +100,36 @@ def check_model(
         Console().print(table)
     if differs:
         raise ModelError(f"{loaded.folder}: not reproduced: {', '.join(differs)}.")
+
+
+@app.command("record")
+def record_facts(
+    name: Annotated[str, typer.Argument(help="An installed model, or a model's folder.")],
+    results: Annotated[
+        Path | None, typer.Option(help="Folder of `hips bench`: how searches with it went.")
+    ] = None,
+    notes: Annotated[
+        list[str] | None, typer.Option("--note", help="A sentence for the card; repeatable.")
+    ] = None,
+) -> None:
+    """Add search results or notes to a model's card; files and their hashes stay as they are."""
+    from hips.benchmark import lines
+    from hips.benchmark.cards import search_scores
+    from hips.benchmark.queries import Results
+
+    folder = _load(name).folder
+    facts: dict[str, Any] = {}
+    if results is not None:
+        facts["search"] = search_scores(Results(lines.find(results)), bundle.fingerprint(folder))
+        if not facts["search"]:
+            raise ModelError(f"{results}: holds no run of the model in {folder}.")
+    if notes:
+        facts["notes"] = list(notes)
+    bundle.add_to_card(folder, facts)
+    typer.echo(f"{folder / bundle.CARD}: {', '.join(facts) or 'nothing to add'}")
+
+
+def _load(name: str) -> bundle.Bundle:
+    """An installed model by its name, or any by its folder."""
+    folder = Path(name)
+    return bundle.load(folder if (folder / bundle.CARD).exists() else name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,6 +173,12 @@ def _misfit(card: dict[str, Any], domain: Domain) -> str | None:
         size = f"{trained['height']}×{trained['width']}"
         return f"grids of {size}, not {spec.height}×{spec.width}"
     return None
+
+
+def fingerprint(folder: Path) -> str:
+    """One hash for all files of a bundle; what is added to its card later does not change it."""
+    files = read_card(folder)["files"]
+    return hashlib.sha256("\n".join(f"{n} {files[n]}" for n in sorted(files)).encode()).hexdigest()
 
 
 def add_to_card(folder: Path, facts: dict[str, Any]) -> None:
