@@ -87,6 +87,8 @@ class SlidingTiles(Domain):
             paper_demonstrations=5_100,
             epsilon=0.0,
             evaluation="gbfs",
+            mass=0.7,
+            weight=10.0,
             laptop=("segmentation=events", "horizon=6", "policy.chunk=6", "detector.batch=3"),
         )
 

@@ -83,6 +83,7 @@ class TravellingSalesman(Domain):
             demonstrations=10_000,
             paper_demonstrations=10_000,
             epsilon=0.0,
+            weight=2.0,
             laptop=(
                 "segmentation=events",
                 "events=2",
