@@ -90,24 +90,28 @@ def test_a_model_that_started_from_another_tells_both_stories(
     assert "before" not in card
 
 
+@pytest.mark.parametrize("anew", [False, True])
 @pytest.mark.parametrize("start", [None, {"model": "line_world", "sha256": "0"}])
 def test_stages_overwrite_nothing_that_a_model_brought(
-    start: dict[str, str] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: dict[str, str] | None, anew: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Unless they are told to."""
     prepared: list[str] = []
     monkeypatch.setattr(PolicyStage, "prepare", lambda stage: prepared.append(stage.name))
-    short = override(_config(), ["policy.steps=1", "policy.validate_every=1"])
+    short = override(
+        _config(), ["policy.steps=1", "policy.validate_every=1", f"policy.anew={anew}"]
+    )
     demos = demonstrations.collect(LINE, count=40, seed=0, out=tmp_path / "data")
     alone = World(0, 1, torch.device("cpu"))
     Pipeline(replace(short, start=start), demos, tmp_path, alone, Reporter(None)).run(["policy"])
-    assert prepared == (["policy"] if start is None else [])
+    assert prepared == (["policy"] if start is None or anew else [])
 
 
-def test_runs_from_before_there_were_starts_can_be_resumed(tmp_path: Path) -> None:
+def test_runs_from_before_a_setting_existed_can_be_resumed(tmp_path: Path) -> None:
     open_run(tmp_path, _config(), resume=False)
     path = tmp_path / "config.json"
     content = json.loads(path.read_text())
-    del content["start"]
+    del content["start"], content["policy"]["anew"]
     path.write_text(json.dumps(content))
     open_run(tmp_path, _config(), resume=True)
 

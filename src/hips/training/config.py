@@ -26,6 +26,7 @@ class StageConfig:
         learning_rate: peak learning rate.
         validate_every: steps between validations.
         patience: validations without improvement before stopping; 0 never stops early.
+        anew: in a training that goes on from a model, prepare as if there were none.
     """
 
     steps: int = 1000
@@ -33,6 +34,7 @@ class StageConfig:
     learning_rate: float = 1e-3
     validate_every: int = 500
     patience: int = 0
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ class Pipeline:
             if not finished and name not in stages:
                 continue
             stage = self._builders[name]()
-            fresh = self.config.start is None
+            fresh = self.config.start is None or stage.config.anew
             run = StageRun(stage, self.folder, self.config.seed, self.reporter, self.world, fresh)
             reports[name] = run.run()
         return TrainedRun(self.config, self.networks, reports, self.world.rank)
@@ -200,7 +200,8 @@ def open_run(folder: Path, config: TrainingConfig, resume: bool) -> None:
         raise ConfigError(
             f"{folder} already holds a run; add --resume to go on, or choose another --out."
         )
-    present = read_json(path)
+    # Read and written again: settings that are newer than the run have their defaults.
+    present = configuration.to_json(configuration.from_json(read_json(path)))
     different = sorted(name for name in content if content[name] != present.get(name))
     if different:
         raise ConfigError(
