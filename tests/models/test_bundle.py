@@ -54,6 +54,16 @@ def test_graphs_take_any_batch(model: Path) -> None:
         assert runtime.decode(states, parents, np.arange(7)).shape == (7, 3, 3, 9)
 
 
+def test_files_that_the_card_does_not_list_are_not_used(model: Path, tmp_path: Path) -> None:
+    """Such as what an earlier model left in the folder."""
+    folder = shutil.copytree(model, tmp_path / "model")
+    card = bundle.read_card(folder)
+    del card["files"]["policy.int8.onnx"]
+    (folder / bundle.CARD).write_text(json.dumps(card))
+    (folder / "policy.int8.onnx").write_text("of an earlier model")
+    assert bundle.load(folder, precision="int8").domain.name == card["domain"]
+
+
 def test_int8_answers_like_fp32(model: Path) -> None:
     exact, rough = bundle.load(model), bundle.load(model, precision="int8")
     kept = exact.card["int8_error"]

@@ -134,7 +134,7 @@ def load(
     own = domain or domains.create(card["domain"], **card["parameters"])
     _check_shape(folder, card, own)
     if device is None:
-        return Bundle(folder, card, own, OnnxRuntime(folder, threads, precision))
+        return Bundle(folder, card, own, OnnxRuntime(folder, card["files"], threads, precision))
     return Bundle(folder, card, own, _torch_runtime(folder, card, own, device, threads))
 
 

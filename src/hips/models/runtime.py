@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -149,16 +149,22 @@ class OnnxRuntime(GraphRuntime):
 
     Args:
         folder: the bundle.
+        files: names of the files that belong to it; others in the folder are left alone.
         threads: intra-operation threads; 1 is best as soon as anything else runs.
         precision: `int8` takes the quantised graphs where the bundle has them.
     """
 
-    def __init__(self, folder: Path, threads: int = 1, precision: Precision = "fp32") -> None:
-        super().__init__(
-            {name: Graph(_graph_file(folder, name, precision), threads) for name in GRAPHS}
-        )
+    def __init__(
+        self,
+        folder: Path,
+        files: Collection[str],
+        threads: int = 1,
+        precision: Precision = "fp32",
+    ) -> None:
+        names = {graph: _graph_file(graph, files, precision) for graph in GRAPHS}
+        super().__init__({graph: Graph(folder / name, threads) for graph, name in names.items()})
 
 
-def _graph_file(folder: Path, name: str, precision: Precision) -> Path:
-    quantised = folder / f"{name}{INT8_SUFFIX}"
-    return quantised if precision == "int8" and quantised.exists() else folder / f"{name}.onnx"
+def _graph_file(graph: str, files: Collection[str], precision: Precision) -> str:
+    quantised = f"{graph}{INT8_SUFFIX}"
+    return quantised if precision == "int8" and quantised in files else f"{graph}.onnx"
