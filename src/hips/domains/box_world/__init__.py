@@ -114,7 +114,7 @@ class BoxWorld(Domain):
             max_distance=128,
             demonstrations=30_000,
             paper_demonstrations=22_100,
-            epsilon=0.0,
+            epsilon=1e-3,
             laptop=(
                 "segmentation=events",
                 "horizon=30",
