@@ -42,6 +42,11 @@ def wilson_interval(successes: int, total: int) -> tuple[float, float]:
 
     >>> [round(bound, 3) for bound in wilson_interval(50, 100)]
     [0.404, 0.596]
+
+    Rounding leaves the ends alone: what always succeeded may always succeed.
+
+    >>> wilson_interval(10, 10)[1], wilson_interval(0, 10)[0]
+    (1.0, 0.0)
     """
     if total == 0:
         return 0.0, 1.0
@@ -49,4 +54,6 @@ def wilson_interval(successes: int, total: int) -> tuple[float, float]:
     centre = share + square / (2 * total)
     spread = Z_95 * math.sqrt(share * (1 - share) / total + square / (4 * total**2))
     scale = 1 + square / total
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    low = 0.0 if successes == 0 else (centre - spread) / scale
+    high = 1.0 if successes == total else (centre + spread) / scale
+    return low, high
