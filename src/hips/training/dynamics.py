@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hips.domains import Actions, Grids
 from hips.models.networks.heads import Dynamics
 from hips.seeding import stream
 from hips.training.batches import Batch, mean_metrics
@@ -36,8 +37,24 @@ class DynamicsObjective(nn.Module):
         return loss, {"exact": exact.detach()}
 
 
-def random_transitions(corpus: Corpus, rng: np.random.Generator, size: int) -> Batch:
-    """Random actions in states of the corpus, up to `MAX_WALK` random steps away from them."""
+def transitions(corpus: Corpus, rng: np.random.Generator, size: int) -> Batch:
+    """Half of them demonstrated, the others near demonstrations.
+
+    Random actions seldom open a lock or push a box; demonstrators do.
+    """
+    shown = rng.choice(corpus.decisions, size=size // 2)
+    states, actions = _wander(corpus, rng, size - len(shown))
+    states = np.concatenate([corpus.states[shown], states])
+    actions = np.concatenate([corpus.actions[shown], actions])
+    return {
+        "states": torch.from_numpy(states),
+        "actions": torch.from_numpy(actions),
+        "next_states": torch.from_numpy(corpus.domain.step(states, actions)),
+    }
+
+
+def _wander(corpus: Corpus, rng: np.random.Generator, size: int) -> tuple[Grids, Actions]:
+    """States up to `MAX_WALK` random steps away from the corpus, and random actions."""
     domain = corpus.domain
     states = corpus.states[rng.choice(len(corpus.states), size=size)]
     walks = rng.integers(MAX_WALK + 1, size=size)
@@ -45,12 +62,7 @@ def random_transitions(corpus: Corpus, rng: np.random.Generator, size: int) -> B
         going = np.flatnonzero(walks > step)
         actions = rng.integers(domain.spec.num_actions, size=len(going))
         states[going] = domain.step(states[going], actions)
-    actions = rng.integers(domain.spec.num_actions, size=size)
-    return {
-        "states": torch.from_numpy(states),
-        "actions": torch.from_numpy(actions),
-        "next_states": torch.from_numpy(domain.step(states, actions)),
-    }
+    return states, rng.integers(domain.spec.num_actions, size=size)
 
 
 class DynamicsStage(Stage):
@@ -64,12 +76,12 @@ class DynamicsStage(Stage):
         self.config, self.train = config, train
         self.objective = DynamicsObjective(dynamics)
         rng = stream(0, self.name, "validation")
-        self.validation = random_transitions(valid, rng, VALIDATION_SAMPLES)
+        self.validation = transitions(valid, rng, VALIDATION_SAMPLES)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
-        """Random transitions near the training split."""
-        return random_transitions(self.train, rng, size)
+        """Transitions of the training split and near it."""
+        return transitions(self.train, rng, size)
 
     def validate(self) -> dict[str, float]:
-        """Share of transitions predicted exactly, near held-out demonstrations."""
+        """Share of transitions predicted exactly, in held-out demonstrations and near them."""
         return mean_metrics(self.objective, self.validation)
