@@ -40,7 +40,7 @@ class DynamicsObjective(nn.Module):
 def transitions(corpus: Corpus, rng: np.random.Generator, size: int) -> Batch:
     """Half of them demonstrated, the others near demonstrations.
 
-    Random actions seldom open a lock or push a box; demonstrators do.
+    Random actions seldom do what matters and cannot be undone; demonstrators do.
     """
     shown = rng.choice(corpus.decisions, size=size // 2)
     states, actions = _wander(corpus, rng, size - len(shown))

@@ -156,8 +156,8 @@ def write_card(run: TrainedRun, domain: Domain, out: Path, facts: Mapping[str, A
             "actions": spec.num_actions,
         },
         "configuration": configuration.to_json(run.config),
-        "training": _training(run.reports, facts.get("before", {})),
-        **{name: fact for name, fact in facts.items() if name != "before"},
+        "training": _training(run.reports, run.before),
+        **facts,
         "files": {path.name: sha256(path) for path in files},
     }
     write_json(out / CARD, card)

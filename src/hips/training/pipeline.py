@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,13 +54,15 @@ STAGES = (
 class TrainedRun:
     """Networks with their final weights, and a report of every stage that is finished.
 
-    `rank` is this process among those that trained together; 0 writes files.
+    `rank` is this process among those that trained together; 0 writes files. `before` is what the
+    card of the model that the training started from says of its stages.
     """
 
     config: TrainingConfig
     networks: Networks
     reports: dict[str, StageReport]
     rank: int = 0
+    before: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Pipeline:

@@ -68,13 +68,13 @@ def train(job: TrainingJob) -> TrainedRun:
             pipeline = Pipeline(config, data, job.out, world, reporter, labels)
             if start is not None:
                 start.load_into(pipeline.networks)
-            run = pipeline.run(job.stages)
+            before = {} if start is None else start.training
+            run = replace(pipeline.run(job.stages), before=before)
             if world.rank == 0:
                 draw_curves(job.out / "metrics.jsonl", job.out / "curves.png")
-                before = {} if start is None else start.training
                 if {*run.reports, *before} == set(STAGES):
                     reporter.message(f"exporting to {job.out / 'model'}")
-                    facts = {"data": _data_facts(job, data), "before": before}
+                    facts = {"data": _data_facts(job, data)}
                     if labels is not None:
                         facts["labels"] = labels.origin
                     export_bundle(run, job.domain, pipeline.valid, job.out / "model", facts)
