@@ -84,8 +84,8 @@ def test_pictures(environment: str) -> None:
 
 
 def test_a_level_of_another_size_sets_the_spaces() -> None:
-    text = create("box_world", size=9, goal_length=2).export(
-        list(create("box_world", size=9, goal_length=2).sample(stream(0, "x"), 1)), "text"
+    text = create("box_world", size=9, goal_length=3).export(
+        list(create("box_world", size=9, goal_length=3).sample(stream(0, "x"), 1)), "text"
     )
     assert PuzzleEnv("box_world", level=text, size=5).observation_space.shape == (11, 11)
 

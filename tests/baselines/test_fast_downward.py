@@ -54,7 +54,7 @@ def solve_checked(domain: Domain, level: Grid) -> None:
     [
         ("sokoban", {"height": 7, "width": 7, "boxes": 1}),
         ("sliding_tiles", {"height": 3, "width": 3}),
-        ("box_world", {"size": 5, "goal_length": 2, "distractors": 1}),
+        ("box_world", {"size": 5, "goal_length": 3, "distractors": 1}),
         ("tsp", {"size": 5, "cities": 4}),
     ],
 )

@@ -11,8 +11,8 @@ from hips.benchmark import lines
 from hips.domains import create
 from tests.benchmark.conftest import SIZE, toy_catalogue
 
-HIPS = "hips phs_hat ε=none true"
-HIPS_EPS = "hips-eps phs_hat ε=0.001 true"
+HIPS = "hips phs_hat ε=none true mass=1"
+HIPS_EPS = "hips-eps phs_hat ε=0.001 true mass=1"
 PHS = "low-level phs_star ε=none true"
 
 

@@ -106,6 +106,14 @@ def test_equal_settings_have_one_configuration() -> None:
     assert best.configuration(boxes) != fixed.configuration(boxes)
 
 
+def test_a_model_of_other_data_is_another_configuration_and_may_be_missing() -> None:
+    tiles = domains.create("sliding_tiles")
+    best, other = PAPER.methods.get("hips_eps"), PAPER.methods.get("hips_eps_paper_data")
+    assert other.configuration(tiles) == f"{best.configuration(tiles)} data=paper"
+    assert best.model_name(tiles) == "sliding_tiles"
+    assert other.missing(tiles) == "no model 'sliding_tiles-paper' is installed"
+
+
 def test_more_instances_keep_the_first_ones() -> None:
     suite = PAPER.suites.get("sliding_tiles")
     few, many = suite.instances(2, 7), suite.instances(4, 7)

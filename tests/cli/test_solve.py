@@ -89,7 +89,7 @@ def test_limits(run: Run, option: str, value: str, outcome: str) -> None:
 def test_options_of_the_search(run: Run, evaluation: str) -> None:
     options = ("--search", "low-level", "--evaluation", evaluation, "--epsilon", "0+")
     more = ("--batch", "2", "--improve", "0.1", "--close-on-generation")
-    shares = ("--mass", "0.5", "--confidence", "0.8", "--weight", "2")
+    shares = ("--mass", "0.5", "--confidence", "0.8", "--hope", "0.2", "--weight", "2")
     result = run("solve", "line_world", "--count", "2", *options, *more, *shares, "--json")
     assert result.exit_code == 0
 
@@ -120,6 +120,8 @@ def test_gif(run: Run, tmp_path: Path) -> None:
         ("--weight", "nan"),
         ("--confidence", "0"),
         ("--confidence", "1.5"),
+        ("--hope", "1"),
+        ("--hope", "-0.1"),
     ],
 )
 def test_bad_input_is_an_error_for_people(run: Run, options: tuple[str, str]) -> None:

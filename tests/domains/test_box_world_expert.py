@@ -29,7 +29,7 @@ SWAPPED = """
 
 @pytest.mark.parametrize("seed", range(4))
 def test_shortest_plan_or_proof_from_every_reachable_state(seed: int) -> None:
-    domain = BoxWorld(size=5, goal_length=2, distractors=1, colours=5)
+    domain = BoxWorld(size=5, goal_length=3, distractors=1, colours=5)
     start = domain.sample(stream(seed, "exact"), 1)[0]
     states = enumerate_states(domain, start, naive_step)
     distances = goal_distances(domain, states)
@@ -79,7 +79,7 @@ def test_solved_states_need_no_actions() -> None:
     domain = BoxWorld(size=6)
     start = domain.sample(stream(0, "x"), 0)
     assert len(start) == 0
-    level = BoxWorld(size=4, goal_length=1, distractors=0)
+    level = BoxWorld(size=4, goal_length=2, distractors=0)
     start = level.sample(stream(0, "x"), 1)[0]
     end = replay(level, start, level.expert(start, stream(0, "x")))[-1]
     assert len(level.expert(end, stream(0, "x"))) == 0

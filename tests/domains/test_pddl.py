@@ -14,7 +14,7 @@ from tests.toys import LineWorld
 DOMAINS = {
     "sokoban": {"height": 7, "width": 7, "boxes": 2},
     "sliding_tiles": {"height": 2, "width": 3},
-    "box_world": {"size": 5, "goal_length": 2, "distractors": 1},
+    "box_world": {"size": 5, "goal_length": 3, "distractors": 1},
     "tsp": {"size": 5, "cities": 4},
 }
 

@@ -45,7 +45,10 @@ def test_graphs_take_any_batch(model: Path) -> None:
         codes, actions = runtime.prior(states)
         assert codes.shape == (size, loaded.num_codes)
         assert actions.shape == (size, 4)
-        assert runtime.policy(states, states).shape == (size, loaded.horizon, 4)
+        chunk, reachable = runtime.policy(states, states)
+        assert chunk.shape == (size, loaded.horizon, 4)
+        assert reachable.shape == (size,)
+        assert ((reachable >= 0) & (reachable <= 1)).all()
         assert runtime.heuristic(states).shape == (size,)
         assert runtime.encode(states, states).shape == (size,)
         following = runtime.dynamics(states, np.zeros(size, dtype=np.int64))
@@ -71,9 +74,10 @@ def test_int8_answers_like_fp32(model: Path) -> None:
     assert "policy" in kept
     assert (model / "policy.int8.onnx").exists()
     states = exact.domain.sample(stream(9, "int8"), 64)
-    expected, found = exact.runtime.policy(states, states), rough.runtime.policy(states, states)
-    assert not np.array_equal(expected, found)
-    assert np.abs(expected - found).max() < 0.1
+    answers = (loaded.runtime.policy(states, states) for loaded in (exact, rough))
+    for expected, found in zip(*answers, strict=True):
+        assert not np.array_equal(expected, found)
+        assert np.abs(expected - found).max() < 0.1
 
 
 def test_a_planner_with_a_bad_model_is_still_complete(model: Path) -> None:

@@ -35,11 +35,13 @@ def _all_have_gradients(module: nn.Module, loss: torch.Tensor, skip: tuple[str, 
 @pytest.mark.parametrize("name", domains.names())
 def test_policy(name: str) -> None:
     domain, networks, states = _networks(name)
-    log_probabilities = networks.policy(states, states.roll(1, 0))
+    log_probabilities, reachable = networks.policy.foresee(states, states.roll(1, 0))
+    assert log_probabilities.equal(networks.policy(states, states.roll(1, 0)))
+    assert reachable.shape == (BATCH,)
     chunk = networks.policy.chunk
     assert log_probabilities.shape == (BATCH, chunk, domain.spec.num_actions)
     assert torch.allclose(log_probabilities.exp().sum(-1), torch.ones(BATCH, chunk), atol=1e-5)
-    _all_have_gradients(networks.policy, log_probabilities[..., 0].sum())
+    _all_have_gradients(networks.policy, log_probabilities[..., 0].sum() + reachable.sum())
 
 
 @pytest.mark.parametrize("name", domains.names())
@@ -109,8 +111,8 @@ def test_kmeans_finds_known_clusters_and_gradients_pass_straight_through() -> No
     config = override(
         default_config(domain, "smoke"), ["vqvae.num_codes=4", "vqvae.code_dimension=8"]
     )
-    torch.manual_seed(0)
     model = build_networks(domain.spec, config).subgoals.train()
+    torch.manual_seed(0)
     centres = torch.eye(8)[:4]
     points = nn.functional.normalize(centres.repeat(64, 1) + 0.01 * torch.randn(256, 8), dim=-1)
     model.quantise(points)

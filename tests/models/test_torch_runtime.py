@@ -82,7 +82,7 @@ def test_outputs_agree_with_onnx_runtime(model: Model) -> None:
     parents, codes = np.arange(24) % 16, np.arange(24) % 8
     answers = [
         (
-            runtime.policy(states, later),
+            *runtime.policy(states, later),
             *runtime.prior(states),
             runtime.decode(states, parents, codes),
             runtime.heuristic(states),

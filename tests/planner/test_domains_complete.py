@@ -79,7 +79,7 @@ def test_all_sokoban_rooms(rows: int, columns: int, epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [1.0, 1e-3, 0.0])
 def test_box_worlds_with_dead_ends(epsilon: float) -> None:
-    domain = domains.create("box_world", size=6, goal_length=2, distractors=1)
+    domain = domains.create("box_world", size=6, goal_length=3, distractors=1)
     sampled = domain.sample(np.random.default_rng(3), 3)
     # Random walks end in solvable states and in dead ends.
     starts = list(sampled)

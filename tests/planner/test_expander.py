@@ -140,6 +140,8 @@ def test_impossible_combinations_are_refused() -> None:
         Hybrid(TILES, low_level=UniformPolicy(4), horizon=0)
     with pytest.raises(ConfigError):
         Hybrid(TILES, low_level=UniformPolicy(4), confidence=0.0)
+    with pytest.raises(ConfigError, match="hope"):
+        Hybrid(TILES, low_level=UniformPolicy(4), hope=1.0)
     with pytest.raises(ContractError, match="policy"):
         Hybrid(TILES, Fixed(((0,),), (0.0,))).expand(TILES.all_states()[:1])
 

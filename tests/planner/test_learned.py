@@ -48,9 +48,9 @@ class TableRuntime:
         scores[np.arange(len(codes)), 0, places, 1] = 2.0
         return scores
 
-    def policy(self, states: Grids, subgoals: Grids) -> np.ndarray:
+    def policy(self, states: Grids, subgoals: Grids) -> tuple[np.ndarray, np.ndarray]:
         right = np.tile(np.array([0.05, 0.95], dtype=np.float32), (len(states), 4, 1))
-        return np.log(right)
+        return np.log(right), np.ones(len(states), dtype=np.float32)
 
 
 def states(*places: int) -> Grids:

@@ -48,9 +48,9 @@ class FakeRuntime:
             scores[m, 0, np.arange(self.length), target if code == 0 else 2] = 1.0
         return scores
 
-    def policy(self, states: Grids, subgoals: Grids) -> np.ndarray:
+    def policy(self, states: Grids, subgoals: Grids) -> tuple[np.ndarray, np.ndarray]:
         right = np.tile(np.array([0.04, 0.96], dtype=np.float32), (len(states), 3, 1))
-        return np.log(right)
+        return np.log(right), np.ones(len(states), dtype=np.float32)
 
 
 def learned(runtime: FakeRuntime) -> Components:

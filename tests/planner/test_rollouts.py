@@ -8,6 +8,7 @@ import pytest
 from hips.domains import Grids
 from hips.errors import ContractError
 from hips.planner.policies import NearestStepPolicy
+from hips.planner.protocols import Foresight
 from hips.planner.rollouts import SECOND_CHANCES, execute, follow
 
 from .worlds import GraphWorld
@@ -24,10 +25,10 @@ class Chunky:
     rows: int = 0
     calls: int = 1
 
-    def act(self, states: Grids, subgoals: Grids) -> np.ndarray:
+    def act(self, states: Grids, subgoals: Grids) -> Foresight:
         self.rows += len(states)
         chunk = np.array([[p, 1 - p] for p in self.probabilities])
-        return np.log(np.tile(chunk, (len(states), 1, 1)))
+        return Foresight(np.log(np.tile(chunk, (len(states), 1, 1))))
 
 
 def grids(*vertices: int) -> Grids:
@@ -98,14 +99,46 @@ def test_empty_batches() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [np.zeros((1, 2)), np.zeros((2, 1, 2)), np.full((1, 1, 2), np.nan)]
+    "answer",
+    [
+        Foresight(np.zeros((1, 2))),
+        Foresight(np.zeros((2, 1, 2))),
+        Foresight(np.full((1, 1, 2), np.nan)),
+        Foresight(np.zeros((1, 1, 2)), np.ones(2)),
+    ],
 )
-def test_broken_policies_are_named(answer: np.ndarray) -> None:
+def test_broken_policies_are_named(answer: Foresight) -> None:
     class Broken:
         calls = 0
 
-        def act(self, states: Grids, subgoals: Grids) -> np.ndarray:
+        def act(self, states: Grids, subgoals: Grids) -> Foresight:
             return answer
 
     with pytest.raises(ContractError, match="policy"):
         roll(Broken(), grids(0), grids(3))
+
+
+@dataclasses.dataclass
+class Doubtful(Chunky):
+    """Believes in each vertex as much as it is told."""
+
+    belief: tuple[float, ...] = (1.0,) * 8
+
+    def act(self, states: Grids, subgoals: Grids) -> Foresight:
+        believed = np.array([self.belief[v] for v in RING.vertices(states)])
+        return dataclasses.replace(super().act(states, subgoals), reachable=believed)
+
+
+def test_rollouts_without_hope_are_given_up_where_it_is_lost() -> None:
+    def walk(hope: float, *belief: float):  # noqa: ANN202
+        policy = Doubtful((0.9, 0.6, 0.6), belief=belief)
+        return follow(RING.step, RING.is_goal, policy, grids(0, 1), grids(3, 3), 6, 0.9, hope)
+
+    sure = walk(0.5, 0.9, 0.5, 0.9, 0.9)
+    assert sure.success.tolist() == [True, True]
+    lost = walk(0.5, 0.9, 0.4, 0.9, 0.9)
+    assert lost.success.tolist() == [False, False]
+    assert lost.lengths.tolist() == [1, 0]
+    assert lost.simulated.tolist() == [1, 0]
+    assert lost.policy_calls.tolist() == [2, 1]
+    assert walk(0.0, 0.0, 0.0, 0.0, 0.0).success.all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from torch import Tensor, nn
 from hips import domains
 from hips.demonstrations import Demonstrations
 from hips.demonstrations.dataset import replay_plans, to_offsets
-from hips.domains import Domain
+from hips.domains import Domain, Grids
 from hips.models.networks.heads import ReachPolicy
 from hips.models.networks.layers import GridShape
 from hips.models.networks.plan import NetworkSizes
@@ -96,10 +98,32 @@ def own_way(state: np.ndarray, subgoal: np.ndarray) -> list[int]:
     return [DOWN if down > 0 else UP] * abs(down) + [RIGHT if right > 0 else LEFT] * abs(right)
 
 
-def planted_stage(
-    stage: type[PolicyStage], corpus: Corpus, chunk: int, horizon: int = 6
-) -> PolicyStage:
-    return stage(StageConfig(), Planted(chunk), corpus, corpus, horizon)  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Pairs:
+    """Proposes the same pairs again and again, or none."""
+
+    states: Grids
+    subgoals: Grids
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[Grids, Grids]:
+        return self.states[:size], self.subgoals[:size]
+
+
+def no_pairs(corpus: Corpus) -> Pairs:
+    return Pairs(corpus.states[:0], corpus.states[:0])
+
+
+def planted_stage(corpus: Corpus, chunk: int, horizon: int = 6) -> PolicyStage:
+    policy: Any = Planted(chunk)
+    return PolicyStage(StageConfig(), policy, corpus, corpus, horizon)
+
+
+def planted_chunks(
+    corpus: Corpus, chunk: int, horizon: int = 6, proposed: Pairs | None = None
+) -> ChunkStage:
+    policy: Any = Planted(chunk)
+    pairs = proposed or no_pairs(corpus)
+    return ChunkStage(StageConfig(), policy, corpus, corpus, horizon, pairs)
 
 
 def check_targets(drawn: dict[str, Tensor], plain: dict[str, Tensor], chunk: int) -> set[int]:
@@ -118,8 +142,8 @@ def check_targets(drawn: dict[str, Tensor], plain: dict[str, Tensor], chunk: int
 
 @pytest.mark.parametrize("chunk", [1, 3, 6, 8])
 def test_targets_are_the_policys_own_way_where_it_gets_there(corpus: Corpus, chunk: int) -> None:
-    stages = [planted_stage(stage, corpus, chunk) for stage in (ChunkStage, PolicyStage)]
-    drawn, plain = (stage.batch(stream(7, "chunks"), 200) for stage in stages)
+    drawn = planted_chunks(corpus, chunk).batch(stream(7, "chunks"), 400)
+    plain = planted_stage(corpus, chunk).batch(stream(7, "chunks"), 200)
     assert check_targets(drawn, plain, chunk) == {1, 2, 3, 4, 5, 6}
     if chunk > 1:
         # Demonstrators turn once, and not where the policy does.
@@ -127,7 +151,7 @@ def test_targets_are_the_policys_own_way_where_it_gets_there(corpus: Corpus, chu
 
 
 def test_held_out_targets_too_and_those_by_hand(corpus: Corpus) -> None:
-    stage = planted_stage(ChunkStage, corpus, 4)
+    stage = planted_chunks(corpus, 4)
     held_out = stage.validation
     pairs = list(zip(held_out["states"], held_out["subgoals"], held_out["actions"], strict=True))
 
@@ -151,25 +175,65 @@ def test_held_out_targets_too_and_those_by_hand(corpus: Corpus) -> None:
 
 def test_subgoals_beyond_the_horizon_are_not_reached(plain: Domain, corpus: Corpus) -> None:
     """A detour of the policy that takes more steps than the horizon is no way to foresee."""
-    stage = planted_stage(ChunkStage, corpus, 4, horizon=3)
+    stage = planted_chunks(corpus, 4, horizon=3)
     whole = {
         "states": torch.from_numpy(corpus.states[[0, 0]]),
         "subgoals": torch.from_numpy(corpus.states[[3, 4]]),
         "actions": torch.full((2, 4), RIGHT),
     }
-    assert isinstance(stage, ChunkStage)
-    found = stage._foreseen(whole)["actions"].tolist()
-    assert found == [[RIGHT, RIGHT, RIGHT, -1], [RIGHT, -1, -1, -1]]
+    found = stage._foreseen(whole)
+    assert found["actions"].tolist() == [[RIGHT, RIGHT, RIGHT, -1], [RIGHT, -1, -1, -1]]
+    assert found["reached"].tolist() == [1.0, 0.0]
+
+
+def test_half_of_a_batch_is_proposed_and_only_its_reached_ways_are_learnt(corpus: Corpus) -> None:
+    """The planted policy gets from the first state to the fourth, but not to the sixth."""
+    proposed = Pairs(corpus.states[[0, 0]], corpus.states[[3, 5]])
+    drawn = planted_chunks(corpus, 4, proposed=proposed).batch(stream(2, "chunks"), 4)
+    assert drawn["states"][2:].equal(torch.from_numpy(proposed.states))
+    assert drawn["subgoals"][2:].equal(torch.from_numpy(proposed.subgoals))
+    assert drawn["actions"][2:].tolist() == [[RIGHT, RIGHT, RIGHT, -1], [-1] * 4]
+    assert drawn["reached"][2:].tolist() == [1.0, 0.0]
+
+
+def test_what_is_not_known_is_not_learnt() -> None:
+    """Pairs without a way change neither the loss of the others nor their accuracy."""
+    log_probabilities = torch.randn(4, 3, 5).log_softmax(dim=-1)
+    actions = torch.tensor([[0, 1, -1], [2, -1, -1], [-1, -1, -1], [-1, -1, -1]])
+    objective = PolicyObjective(nn.Identity())  # type: ignore[arg-type]
+    all_four = objective.imitation(log_probabilities, actions)
+    first_two = objective.imitation(log_probabilities[:2], actions[:2])
+    assert all_four == first_two
+
+
+def test_the_policy_learns_where_it_does_not_get(plain: Domain, tmp_path: Path) -> None:
+    """A second agent appears in what is proposed; what is demonstrated is reached."""
+    ways = np.array([[RIGHT, UP], [UP, RIGHT]] * 50)
+    data = make_corpus(plain, np.tile([[4, 1]], (100, 1)), ways)
+    starts, ends = data.states[data.offsets[:-1]], data.states[data.offsets[1:] - 1]
+    impossible = ends.copy()
+    impossible[:, 0, 0] = AGENT
+    torch.manual_seed(0)
+    policy = ReachPolicy(GridShape.of(plain.spec, NetworkSizes()), 16, 1, chunk=2)
+    config = StageConfig(60, batch=64, learning_rate=1e-2, validate_every=60)
+    run = partial(StageRun, folder=tmp_path, seed=0, reporter=Reporter(None), world=ALONE)
+    run(PolicyStage(config, policy, data, data, 2)).run()
+    run(ChunkStage(config, policy, data, data, 2, Pairs(starts, impossible))).run()
+    grids = [torch.from_numpy(grid[:1]) for grid in (starts, ends, impossible)]
+    with torch.no_grad():
+        possible, hopeless = (policy.foresee(grids[0], grid)[1] for grid in grids[1:])
+    assert float(possible.sigmoid()) > 0.9
+    assert float(hopeless.sigmoid()) < 0.1
 
 
 def test_the_teacher_is_the_policy_before_the_stage(corpus: Corpus) -> None:
-    stage = planted_stage(ChunkStage, corpus, 4)
+    stage = planted_chunks(corpus, 4)
     before = stage.batch(stream(1, "chunks"), 100)["actions"]
     with torch.no_grad():
         stage.policy.vertical.fill_(-1.0)  # type: ignore[operator]
     after = stage.batch(stream(1, "chunks"), 100)["actions"]
     assert after.equal(before)
-    other = planted_stage(ChunkStage, corpus, 4)
+    other = planted_chunks(corpus, 4)
     with torch.no_grad():
         other.teacher.policy.vertical.fill_(-1.0)  # type: ignore[attr-defined]
     assert not other.batch(stream(1, "chunks"), 100)["actions"].equal(before)
@@ -199,14 +263,15 @@ def test_after_the_stage_rollouts_ask_less_often(
     policy = ReachPolicy(GridShape.of(plain.spec, NetworkSizes()), 16, 1, chunk=4)
     starts, targets = data.states[data.offsets[:-1]], data.states[data.offsets[1:] - 1]
 
-    def train_and_ask(stage: type[PolicyStage]) -> rollouts.Rollouts:
-        config = StageConfig(200, batch=64, learning_rate=1e-2, validate_every=200)
-        made = stage(config, policy, data, data, 4)
-        StageRun(made, tmp_path, 0, Reporter(None), ALONE).run()
+    config = StageConfig(200, batch=64, learning_rate=1e-2, validate_every=200)
+
+    def train_and_ask(stage: PolicyStage) -> rollouts.Rollouts:
+        StageRun(stage, tmp_path, 0, Reporter(None), ALONE).run()
         reach = CanonicalReach(policy.eval())
         return rollouts.follow(plain.step, plain.is_goal, reach, starts, targets, 4, 0.9)
 
-    before, after = train_and_ask(PolicyStage), train_and_ask(ChunkStage)
+    before = train_and_ask(PolicyStage(config, policy, data, data, 4))
+    after = train_and_ask(ChunkStage(config, policy, data, data, 4, Pairs(starts, targets)))
     assert before.success.mean() > 0.95
     assert after.success.mean() > 0.95
     assert after.policy_calls.mean() < 0.95 * before.policy_calls.mean()

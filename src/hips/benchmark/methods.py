@@ -38,6 +38,8 @@ class Method:
         dynamics: who simulates what.
         weight: of the heuristic; None for what suits the domain.
         close_on_generation: never update a generated state (the published protocol).
+        data: what the model was trained on, if not on what serves best: `paper` stands for the
+            model called `DOMAIN-paper`.
         model: name or folder of a model; None for the domain's own.
         needs_model: whether it cannot run without a model.
     """
@@ -51,6 +53,7 @@ class Method:
     dynamics: str = "true"
     weight: float | None = None
     close_on_generation: bool = False
+    data: str | None = None
     model: str | None = None
     needs_model: bool = True
 
@@ -72,15 +75,17 @@ class Method:
             return f"peer {self.name}"
         epsilon = domain.preset.epsilon if self.epsilon is None else self.epsilon
         weight = domain.preset.weight if self.weight is None else self.weight
-        mixed = self.search in (None, "hips-eps")
+        mixed, jumping = self.search in (None, "hips-eps"), self.search != "low-level"
         return " ".join(
             [
                 self.search or "search",
                 self.evaluation or "suitable",
                 f"ε={epsilon:g}" if mixed else "ε=none",
                 self.dynamics,
+                *([f"mass={domain.preset.mass:g}"] if jumping else []),
                 *([] if weight == 1.0 else [f"weight={weight:g}"]),
                 *(["closed"] if self.close_on_generation else []),
+                *([] if self.data is None else [f"data={self.data}"]),
             ]
         )
 
@@ -91,8 +96,12 @@ class Method:
                 return f"'{self.name}' is not installed"
             return "" if "pddl" in domain.formats else f"'{domain.name}' writes no PDDL"
         if self.needs_model and self._model_folder(domain) is None:
-            return f"no model '{self.model or domain.name}' is installed"
+            return f"no model '{self.model_name(domain)}' is installed"
         return ""
+
+    def model_name(self, domain: Domain) -> str:
+        """Name or folder of the model that is used on `domain`."""
+        return self.model or "-".join([domain.name, *([] if self.data is None else [self.data])])
 
     def model_hash(self, domain: Domain) -> str | None:
         """Fingerprint of the model that would be used."""
@@ -119,7 +128,8 @@ class Method:
             close_on_generation=self.close_on_generation,
             weight=self.weight,
         )
-        options = SolveOptions(settings, self.model, budget, batch, seed=seed)
+        model = self.model if self.data is None else self.model_name(domain)
+        options = SolveOptions(settings, model, budget, batch, seed=seed)
         return options.solve(domain, levels, on_result)
 
     def _ask_peer(
@@ -140,7 +150,7 @@ class Method:
         return results
 
     def _model_folder(self, domain: Domain) -> Path | None:
-        folder = Path(self.model or domain.name)
+        folder = Path(self.model_name(domain))
         if self.model is not None and (folder / bundle.CARD).exists():
             return folder
         found = bundle.find(str(folder))

@@ -132,7 +132,7 @@ def _segment(bundle: Bundle, data: Trajectories) -> Indices:
     log_pi = np.full(exists.shape, -np.inf)
     for part in _parts(len(rows)):
         at, to = rows[part], positions[rows[part], columns[part]]
-        chosen = runtime.policy(data.states[at], data.states[to])[:, 0]
+        chosen = runtime.policy(data.states[at], data.states[to])[0][:, 0]
         log_pi[at, columns[part]] = np.take_along_axis(chosen, data.actions[at][:, None], axis=1)[
             :, 0
         ]
@@ -151,6 +151,7 @@ def _reach_share(bundle: Bundle, data: Trajectories, starts: Indices, ends: Indi
             data.states[at],
             data.states[ends[at]],
             bundle.horizon,
+            hope=0.0,
         )
         reached += int(ended.success.sum())
     return reached / len(starts)
@@ -175,7 +176,7 @@ def _subgoal_scores(
         if len(targets):
             begin = np.repeat(state, len(targets), axis=0)
             ended = rollouts.follow(
-                domain.step, domain.is_goal, policy, begin, targets, bundle.horizon
+                domain.step, domain.is_goal, policy, begin, targets, bundle.horizon, hope=0.0
             )
             useful += int(ended.success.sum())
     return covered / len(starts), useful / max(1, proposed)

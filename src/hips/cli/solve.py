@@ -124,6 +124,9 @@ def solve_levels(
     confidence: Annotated[
         float | None, typer.Option(help="Least probability of an action foreseen by the policy.")
     ] = None,
+    hope: Annotated[
+        float | None, typer.Option(help="Least chance of a subgoal that is tried, in [0, 1).")
+    ] = None,
     max_expansions: Annotated[int | None, typer.Option(min=0, help="Nodes per level.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Seconds per level.")] = None,
     max_memory: Annotated[
@@ -165,7 +168,7 @@ def solve_levels(
     from hips.planner.outcomes import exit_code
     from hips.planner.parallel import SolveOptions, solve_in_processes
     from hips.planner.protocols import DynamicsMode
-    from hips.planner.rollouts import CONFIDENCE
+    from hips.planner.rollouts import CONFIDENCE, HOPE
 
     domain = make_domain(name, variant, settings, plugins)
     if levels:
@@ -181,6 +184,7 @@ def solve_levels(
         precision=None if precision is None else precision.value,
         device=device,
         confidence=CONFIDENCE if confidence is None else confidence,
+        hope=HOPE if hope is None else hope,
         mass=mass,
         weight=weight,
     )

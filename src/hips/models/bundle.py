@@ -14,7 +14,7 @@ from hips.errors import ConfigError, HipsError, MissingExtraError, ModelError
 from hips.files import read_json, sha256, write_json
 from hips.models.runtime import GraphRuntime, OnnxRuntime, Precision
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 CARD = "card.json"
 SEARCH_VARIABLE = "HIPS_MODELS"
 """Environment variable: a folder of bundles that takes precedence over the shipped ones."""

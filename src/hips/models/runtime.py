@@ -25,8 +25,8 @@ GRAPHS = ("policy", "prior", "encoder", "decoder", "heuristic", "dynamics", "det
 class Runtime(Protocol):
     """The networks as functions of arrays."""
 
-    def policy(self, states: Grids, subgoals: Grids) -> Floats:
-        """Log π(a_1 … a_C | s, s_g), `[B, C, A]`."""
+    def policy(self, states: Grids, subgoals: Grids) -> tuple[Floats, Floats]:
+        """Log π(a_1 … a_C | s, s_g), `[B, C, A]`, and the probability of getting there, `[B]`."""
         ...
 
     def prior(self, states: Grids) -> tuple[Floats, Floats]:
@@ -107,10 +107,10 @@ class GraphRuntime:
         """How often each graph ran."""
         return {name: graph.calls for name, graph in self._graphs.items()}
 
-    def policy(self, states: Grids, subgoals: Grids) -> Floats:
-        """Log π(a_1 … a_C | s, s_g), `[B, C, A]`."""
-        outputs: Floats = self._graphs["policy"]({"states": states, "subgoals": subgoals})[0]
-        return outputs
+    def policy(self, states: Grids, subgoals: Grids) -> tuple[Floats, Floats]:
+        """Log π(a_1 … a_C | s, s_g), `[B, C, A]`, and the probability of getting there, `[B]`."""
+        actions, reachable = self._graphs["policy"]({"states": states, "subgoals": subgoals})
+        return actions, reachable
 
     def prior(self, states: Grids) -> tuple[Floats, Floats]:
         """Log π_SG `[B, K]` and log π_BC `[B, A]`."""

@@ -19,7 +19,7 @@ from hips.planner.protocols import (
     ReachPolicy,
     SubgoalGenerator,
 )
-from hips.planner.rollouts import CONFIDENCE
+from hips.planner.rollouts import CONFIDENCE, HOPE
 
 SEARCHES = ("hips-eps", "hips", "low-level")
 """Which children a node has: subgoals and actions, only subgoals, only actions."""
@@ -56,6 +56,8 @@ class SearchSettings:
         epsilon: ε of eq:pi, 0 for the limit ε → 0.
         dynamics: who simulates what.
         confidence: least probability of a foreseen action that is executed without asking again.
+        hope: least probability of getting to a subgoal with which its rollout goes on; 0 never
+            gives up.
         close_on_generation: never update a generated state.
         precision: `int8` runs the model's quantised networks where it has them; None does so
             unless torch runs them.
@@ -71,6 +73,7 @@ class SearchSettings:
     epsilon: float | None = None
     dynamics: DynamicsMode = DynamicsMode.TRUE
     confidence: float = CONFIDENCE
+    hope: float = HOPE
     close_on_generation: bool = False
     precision: Precision | None = None
     mass: float | None = None
@@ -105,6 +108,7 @@ class SearchSettings:
             components.model,
             components.horizon,
             self.confidence,
+            self.hope,
         )
 
     def _weighted(self, domain: Domain, heuristic: Heuristic | None) -> Heuristic | None:

@@ -89,6 +89,7 @@ class Hybrid:
         model: learned dynamics, for modes other than `TRUE`.
         horizon: most low-level steps to a subgoal; None takes the domain's preset.
         confidence: least probability of a foreseen action that is executed without asking again.
+        hope: least probability of getting to a subgoal with which its rollout goes on.
     """
 
     domain: Domain
@@ -101,6 +102,7 @@ class Hybrid:
     model: Dynamics | None = None
     horizon: int | None = None
     confidence: float = rollouts.CONFIDENCE
+    hope: float = rollouts.HOPE
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.epsilon <= 1.0:
@@ -113,6 +115,8 @@ class Hybrid:
             raise ConfigError(f"Dynamics '{self.mode.value}' needs a learned model; there is none.")
         if not 0.0 < self.confidence <= 1.0:
             raise ConfigError(f"A confidence of {self.confidence} is not in (0, 1].")
+        if not 0.0 <= self.hope < 1.0:
+            raise ConfigError(f"A hope of {self.hope} is not in [0, 1).")
         if self.horizon is not None and self.horizon < 1:
             raise ConfigError(f"A horizon of {self.horizon} steps is impossible; give 1 or more.")
 
@@ -185,7 +189,7 @@ class Hybrid:
             horizon = self.horizon or self.domain.preset.horizon
             starts, targets = states[parents], proposals.targets
             ends = rollouts.follow(
-                step, is_goal, self.reach, starts, targets, horizon, self.confidence
+                step, is_goal, self.reach, starts, targets, horizon, self.confidence, self.hope
             )
             np.add.at(costs.network_calls, parents, ends.policy_calls * self.reach.calls)
         np.add.at(

@@ -11,7 +11,7 @@ from hips.errors import ModelError
 from hips.models.bundle import Bundle
 from hips.models.runtime import Runtime
 from hips.planner.components import Components
-from hips.planner.protocols import Floats, Proposals
+from hips.planner.protocols import Floats, Foresight, Proposals
 
 DECODED_AT_ONCE = 1024
 
@@ -106,9 +106,10 @@ class LearnedReach:
     runtime: Runtime
     calls: int = 1
 
-    def act(self, states: Grids, subgoals: Grids) -> Floats:
-        """`[B, C, A]`."""
-        return self.runtime.policy(states, subgoals).astype(np.float64)
+    def act(self, states: Grids, subgoals: Grids) -> Foresight:
+        """What it would do, and whether it believes in it."""
+        actions, reachable = self.runtime.policy(states, subgoals)
+        return Foresight(actions.astype(np.float64), reachable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,11 @@ class LearnedDynamics:
     def step(self, states: Grids, actions: Actions) -> Grids:
         """`[B, H, W]`."""
         return self.runtime.dynamics(states, actions)
+
+
+def learned_generator(domain: Domain, runtime: Runtime, mass: float = 1.0) -> LearnedGenerator:
+    """The subgoals of a trained model, alone."""
+    return LearnedGenerator(domain, runtime, _SharedPrior(runtime), mass)
 
 
 def components(bundle: Bundle, mass: float = 1.0) -> Components:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hips.domains.base import Domain, Grid, Grids
-from hips.planner.protocols import Floats, Heuristic
+from hips.planner.protocols import Floats, Foresight, Heuristic
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,11 @@ class NearestStepPolicy:
     domain: Domain
     calls: ClassVar[int] = 0
 
-    def act(self, states: Grids, subgoals: Grids) -> Floats:
-        """Minus the number of differing cells after each action, `[B, 1, A]`."""
+    def act(self, states: Grids, subgoals: Grids) -> Foresight:
+        """By minus the number of differing cells after each action, `[B, 1, A]`."""
         count, num_actions = len(states), self.domain.spec.num_actions
         actions = np.tile(np.arange(num_actions), count)
         reached = self.domain.step(np.repeat(states, num_actions, axis=0), actions)
         differing = (reached != np.repeat(subgoals, num_actions, axis=0)).sum(axis=(1, 2))
         closeness: Floats = -differing.reshape(count, 1, num_actions).astype(np.float64)
-        return closeness
+        return Foresight(closeness)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -128,6 +128,34 @@ class SubgoalGenerator(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What a policy would do to reach subgoals.
+
+    Attributes:
+        log_probabilities: `[B, C, A]`, of the next C ≥ 1 actions.
+        reachable: `[B]`, the probability that it gets there; None if it cannot tell.
+    """
+
+    log_probabilities: Floats
+    reachable: npt.NDArray[np.floating[Any]] | None = None
+
+    def check(self, count: int) -> None:
+        """Refuses what a rollout of `count` walkers could not use, naming the fault."""
+        shape = self.log_probabilities.shape
+        if len(shape) != 3 or shape[0] != count:
+            raise ContractError(
+                f"a subgoal-conditioned policy must return [{count}, C, A], got {list(shape)}"
+            )
+        if np.isnan(self.log_probabilities).any():
+            raise ContractError("a subgoal-conditioned policy returned NaN")
+        if self.reachable is not None and self.reachable.shape != (count,):
+            raise ContractError(
+                f"a policy's probabilities of reaching subgoals must be [{count}], "
+                f"got {list(self.reachable.shape)}"
+            )
+
+
 class ReachPolicy(Protocol):
     """π(a | s, s_g): acts towards a subgoal."""
 
@@ -136,8 +164,8 @@ class ReachPolicy(Protocol):
         """Network evaluations per row."""
         ...
 
-    def act(self, states: Grids, subgoals: Grids) -> Floats:
-        """Log-probabilities `[B, C, A]` of the next C ≥ 1 actions."""
+    def act(self, states: Grids, subgoals: Grids) -> Foresight:
+        """The next C ≥ 1 actions towards `subgoals` from `states`, both `[B, H, W]`."""
         ...
 
 

@@ -3,6 +3,8 @@
 A rollout stops at the horizon, on reaching its subgoal, or on passing through a goal state. An
 action that leads to a state where it has been is not taken: the greedy policy is deterministic and
 would go round for ever. A few times the rollout tries the next best action there, then it gives up.
+It gives up at once where the policy itself does not believe that it gets there: most of the time
+would go into subgoals that cannot be reached.
 """
 
 from __future__ import annotations
@@ -15,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hips.domains.base import Actions, Bools, Grids
-from hips.errors import ContractError
 from hips.planner.kernels import as_rows, hash_rows, rows_differ
-from hips.planner.protocols import NO_ACTION, Floats, Ints, ReachPolicy
+from hips.planner.protocols import NO_ACTION, Floats, Foresight, Ints, ReachPolicy
 
 StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
 GoalFunction: TypeAlias = Callable[[Grids], Bools]
@@ -25,6 +26,8 @@ GoalFunction: TypeAlias = Callable[[Grids], Bools]
 NOT_VISITED = -1  # hashes are not negative
 CONFIDENCE = 0.95
 """Least probability of a foreseen action that is executed without asking again, by default."""
+HOPE = 0.2
+"""Least probability of getting there with which a rollout goes on, by default."""
 SECOND_CHANCES = 2
 """How often a rollout may try another action where the likeliest leads nowhere new."""
 
@@ -110,12 +113,14 @@ def follow(
     targets: Grids,
     horizon: int,
     confidence: float = CONFIDENCE,
+    hope: float = HOPE,
 ) -> Rollouts:
     """Rolls the policy's likeliest actions out from `starts` towards `targets`, both `[M, H, W]`.
 
     The policy foresees a chunk of actions; they are executed as long as each has at least the
     probability `confidence` (the first always), then the policy is asked again. What it foresaw
-    behind a barred action is not used.
+    behind a barred action is not used. Where it gives less than `hope` for getting there, nothing
+    is executed.
     """
     count = len(starts)
     walkers = _Walkers(starts, horizon)
@@ -123,14 +128,15 @@ def follow(
     policy_calls = np.zeros(count, dtype=np.int64)
     active = np.arange(count)
     while len(active):
-        log_probabilities = policy.act(walkers.states[active], targets[active])
-        _check_policy(log_probabilities, len(active))
+        foresight = policy.act(walkers.states[active], targets[active])
+        foresight.check(len(active))
+        policy_calls[active] += 1
+        active, log_probabilities = _hopeful(active, foresight, hope)
         log_probabilities, rerouted = walkers.without_barred(active, log_probabilities)
         chunk, lengths = _chunks(log_probabilities, confidence)
         lengths[rerouted] = 1
-        policy_calls[active] += 1
         alive = np.ones(len(active), dtype=np.bool_)
-        for c in range(int(lengths.max())):
+        for c in range(int(lengths.max(initial=0))):
             moving = np.flatnonzero(alive & (lengths > c))
             if not len(moving):
                 break
@@ -161,14 +167,12 @@ def execute(step: StepFunction, is_goal: GoalFunction, starts: Grids, actions: I
     return walkers.finish(walkers.lengths > 0, np.zeros(count, dtype=np.int64))
 
 
-def _check_policy(log_probabilities: Floats, count: int) -> None:
-    if log_probabilities.ndim != 3 or len(log_probabilities) != count:
-        raise ContractError(
-            f"a subgoal-conditioned policy must return [{count}, C, A], "
-            f"got {list(log_probabilities.shape)}"
-        )
-    if np.isnan(log_probabilities).any():
-        raise ContractError("a subgoal-conditioned policy returned NaN")
+def _hopeful(rows: Ints, foresight: Foresight, hope: float) -> tuple[Ints, Floats]:
+    """The rows that go on, and what they would do, `[B, C, A]`."""
+    if foresight.reachable is None:
+        return rows, foresight.log_probabilities
+    going = foresight.reachable >= hope
+    return rows[going], foresight.log_probabilities[going]
 
 
 def _chunks(log_probabilities: Floats, confidence: float) -> tuple[Ints, Ints]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hips.domains import Actions, Grids
+from hips.domains import Grids
 from hips.models.networks.heads import Dynamics
 from hips.seeding import stream
 from hips.training.batches import Batch, mean_metrics
@@ -43,7 +43,8 @@ def transitions(corpus: Corpus, rng: np.random.Generator, size: int) -> Batch:
     Random actions seldom do what matters and cannot be undone; demonstrators do.
     """
     shown = rng.choice(corpus.decisions, size=size // 2)
-    states, actions = _wander(corpus, rng, size - len(shown))
+    states = wander(corpus, rng, size - len(shown))
+    actions = rng.integers(corpus.domain.spec.num_actions, size=len(states))
     states = np.concatenate([corpus.states[shown], states])
     actions = np.concatenate([corpus.actions[shown], actions])
     return {
@@ -53,8 +54,8 @@ def transitions(corpus: Corpus, rng: np.random.Generator, size: int) -> Batch:
     }
 
 
-def _wander(corpus: Corpus, rng: np.random.Generator, size: int) -> tuple[Grids, Actions]:
-    """States up to `MAX_WALK` random steps away from the corpus, and random actions."""
+def wander(corpus: Corpus, rng: np.random.Generator, size: int) -> Grids:
+    """States up to `MAX_WALK` random steps away from the corpus, `[size, H, W]`."""
     domain = corpus.domain
     states = corpus.states[rng.choice(len(corpus.states), size=size)]
     walks = rng.integers(MAX_WALK + 1, size=size)
@@ -62,7 +63,7 @@ def _wander(corpus: Corpus, rng: np.random.Generator, size: int) -> tuple[Grids,
         going = np.flatnonzero(walks > step)
         actions = rng.integers(domain.spec.num_actions, size=len(going))
         states[going] = domain.step(states[going], actions)
-    return states, rng.integers(domain.spec.num_actions, size=size)
+    return states
 
 
 class DynamicsStage(Stage):

@@ -56,7 +56,7 @@ def graph_specs(networks: Networks, states: Grids) -> dict[str, GraphSpec]:
     single, pair = {"states": grids}, {"states": grids, "subgoals": shifted}
     batch, pairs = {"states": "batch"}, {"states": "batch", "subgoals": "batch"}
     return {
-        "policy": GraphSpec(modules["policy"], pair, ("log_probabilities",), pairs),
+        "policy": GraphSpec(modules["policy"], pair, ("log_probabilities", "reachable"), pairs),
         "encoder": GraphSpec(modules["encoder"], pair, ("codes",), pairs),
         "prior": GraphSpec(modules["prior"], single, ("codes", "actions"), batch),
         "decoder": GraphSpec(

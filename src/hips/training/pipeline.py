@@ -14,10 +14,11 @@ from hips.demonstrations.labels import StateLabels
 from hips.errors import ConfigError, DatasetError
 from hips.files import read_json, replacing, write_json
 from hips.models.networks.assembly import Networks
+from hips.models.networks.heads import ReachPolicy
 from hips.models.segments import best_segmentation, event_following
 from hips.seeding import stream
 from hips.training import config as configuration
-from hips.training.config import StageConfig, TrainingConfig
+from hips.training.config import TrainingConfig
 from hips.training.corpus import Corpus, Indices
 from hips.training.dynamics import DynamicsStage
 from hips.training.heuristic import HeuristicStage
@@ -26,6 +27,7 @@ from hips.training.networks import build_networks
 from hips.training.policy import ChunkStage, PolicyStage
 from hips.training.prior import PriorStage
 from hips.training.progress import Reporter
+from hips.training.proposed import ProposedPairs
 from hips.training.segmentation import (
     DetectorStage,
     detector_following,
@@ -90,9 +92,9 @@ class Pipeline:
         self.networks = build_networks(domain.spec, config)
         self._pairs: tuple[SubgoalPairs, SubgoalPairs] | None = None
         self._builders: dict[str, Callable[[], Stage]] = {
-            "policy": lambda: self._policy(PolicyStage, config.policy),
+            "policy": lambda: PolicyStage(config.policy, *self._policy_material()),
             "detector": self._detector,
-            "chunks": lambda: self._policy(ChunkStage, config.chunks),
+            "chunks": self._chunks,
             "autoencoder": lambda: AutoencoderStage(
                 config.autoencoder, self.networks.subgoals, *self.pairs()
             ),
@@ -126,8 +128,12 @@ class Pipeline:
             reports[name] = run.run()
         return TrainedRun(self.config, self.networks, reports, self.world.rank)
 
-    def _policy(self, stage: type[PolicyStage], config: StageConfig) -> Stage:
-        return stage(config, self.networks.policy, self.train, self.valid, self.config.horizon)
+    def _policy_material(self) -> tuple[ReachPolicy, Corpus, Corpus, int]:
+        return self.networks.policy, self.train, self.valid, self.config.horizon
+
+    def _chunks(self) -> Stage:
+        proposed = ProposedPairs(self.networks, self.train, self.world.device)
+        return ChunkStage(self.config.chunks, *self._policy_material(), proposed)
 
     def _detector(self) -> Stage:
         networks = self.networks

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hips.domains import Grids
 from hips.models.networks.heads import ReachPolicy
 from hips.planner import rollouts
-from hips.planner.protocols import Floats
+from hips.planner.protocols import Floats, Foresight
 from hips.seeding import stream
 from hips.training.batches import Batch, device_of, mean_metrics
 from hips.training.config import StageConfig
@@ -31,15 +33,15 @@ def chunk_loss(log_probabilities: Tensor, actions: Tensor) -> tuple[Tensor, Tens
 
     Args:
         log_probabilities: `[B, C, A]`.
-        actions: `[B, C]`, -1 beyond the subgoal.
+        actions: `[B, C]`, -1 beyond the subgoal and where nothing is known.
 
     Returns:
         The mean over all demonstrated actions, and `[B]` for the first ones (eq. of the
         segment's NLL uses these).
     """
-    taken = log_probabilities.gather(2, actions.clamp(min=0).unsqueeze(2)).squeeze(2)
     known = (actions >= 0).float()
-    return -(taken * known).sum() / known.sum().clamp(min=1.0), -taken[:, 0]
+    taken = log_probabilities.gather(2, actions.clamp(min=0).unsqueeze(2)).squeeze(2) * known
+    return -taken.sum() / known.sum().clamp(min=1.0), -taken[:, 0]
 
 
 def segment_batch(
@@ -87,15 +89,33 @@ class PolicyObjective(nn.Module):
 
     def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """Mean NLL of the demonstrated chunk, plus that of its first action, which matters most."""
-        log_probabilities = self.policy(batch["states"], batch["subgoals"])
-        actions = batch["actions"]
+        return self.imitation(self.policy(batch["states"], batch["subgoals"]), batch["actions"])
+
+    def imitation(
+        self, log_probabilities: Tensor, actions: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of log-probabilities `[B, C, A]` for known actions `[B, C]`."""
         loss, first = chunk_loss(log_probabilities, actions)
         right = (log_probabilities.argmax(dim=2) == actions).float()
-        return loss + first.mean(), {
-            "first_nll": first.mean().detach(),
-            "first_accuracy": right[:, 0].mean(),
-            "chunk_accuracy": right.sum() / (actions >= 0).sum(),
+        known = (actions >= 0).float()
+        begun = known[:, 0].sum().clamp(min=1.0)
+        return loss + first.sum() / begun, {
+            "first_nll": first.sum().detach() / begun,
+            "first_accuracy": right[:, 0].sum() / begun,
+            "chunk_accuracy": right.sum() / known.sum().clamp(min=1.0),
         }
+
+
+class ChunkObjective(PolicyObjective):
+    """Imitation, and the cross-entropy of whether the policy gets there."""
+
+    def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of `PolicyObjective`, plus that of `reached` `[B]`."""
+        log_probabilities, reachable = self.policy.foresee(batch["states"], batch["subgoals"])
+        loss, metrics = self.imitation(log_probabilities, batch["actions"])
+        doubt = functional.binary_cross_entropy_with_logits(reachable, batch["reached"])
+        right = ((reachable > 0) == (batch["reached"] > 0)).float().mean()
+        return loss + doubt, {**metrics, "doubt": doubt.detach(), "reach_accuracy": right}
 
 
 class PolicyStage(Stage):
@@ -107,7 +127,7 @@ class PolicyStage(Stage):
         self, config: StageConfig, policy: ReachPolicy, train: Corpus, valid: Corpus, horizon: int
     ) -> None:
         self.config, self.horizon, self.policy = config, horizon, policy
-        self.objective = PolicyObjective(policy)
+        self.objective: PolicyObjective = PolicyObjective(policy)
         self.train, self.augment = train, Augmenter(train.domain)
         rng = stream(0, self.name, "validation")
         self.validation = segment_batch(valid, None, rng, VALIDATION_SAMPLES, horizon, policy.chunk)
@@ -132,14 +152,14 @@ class CanonicalReach:
     policy: ReachPolicy
     calls: int = 1
 
-    def act(self, states: Grids, subgoals: Grids) -> np.ndarray:
-        """Log-probabilities `[B, C, A]`."""
+    def act(self, states: Grids, subgoals: Grids) -> Foresight:
+        """What the network would do; it never gives up."""
         device = device_of(self.policy)
         with torch.no_grad():
             found = self.policy(
                 torch.from_numpy(states).to(device), torch.from_numpy(subgoals).to(device)
             )
-        return prefer_first(found.cpu().numpy().astype(np.float64))
+        return Foresight(prefer_first(found.cpu().numpy().astype(np.float64)))
 
 
 def prefer_first(log_probabilities: Floats) -> Floats:
@@ -151,29 +171,62 @@ def prefer_first(log_probabilities: Floats) -> Floats:
     return preferred
 
 
+class PairSource(Protocol):
+    """Where pairs of states and subgoals come from."""
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[Grids, Grids]:
+        """At most `size` states and subgoals, both `[M, H, W]`."""
+        ...
+
+
 class ChunkStage(PolicyStage):
-    """The policy learns to foresee its own greedy way to a subgoal, whole.
+    """The policy learns to foresee its own greedy way to a subgoal, whole, and whether it arrives.
 
     Demonstrators take one of many equal ways, so what they do three steps on is uncertain, and the
     planner would have to ask the policy again at every step. The policy's own way, with ties broken
     alike, is one: a chunk's targets are what the policy, as it was before this stage, does. Where
     it does not get there, only the demonstrator's first action is learnt.
+
+    Half of each batch are subgoals that a search would try, from `proposed`. There are no
+    demonstrators for these, and to many of them there is no way.
     """
 
     name = "chunks"
 
     def __init__(
-        self, config: StageConfig, policy: ReachPolicy, train: Corpus, valid: Corpus, horizon: int
+        self,
+        config: StageConfig,
+        policy: ReachPolicy,
+        train: Corpus,
+        valid: Corpus,
+        horizon: int,
+        proposed: PairSource,
     ) -> None:
         super().__init__(config, policy, train, valid, horizon)
+        self.objective = ChunkObjective(policy)
         self.teacher = CanonicalReach(copy.deepcopy(policy).eval())
-        self.validation = self._foreseen(self.validation)
+        self.proposed = proposed
+        rng = stream(0, self.name, "validation")
+        self.validation = self._mixed(self.validation, rng, VALIDATION_SAMPLES // 4)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
-        """Random segments of the training split, with the teacher's continuation."""
-        return self._foreseen(super().batch(rng, size))
+        """Random segments of the training split and proposed subgoals, with the teacher's ways."""
+        shown = size - size // 2
+        return self._mixed(super().batch(rng, shown), rng, size - shown)
+
+    def _mixed(self, shown: Batch, rng: np.random.Generator, size: int) -> Batch:
+        """Demonstrated segments, and about `size` proposed ones, as the teacher would walk them."""
+        states, subgoals = self.proposed.draw(rng, size)
+        unknown = torch.full((len(states), self.policy.chunk), -1)
+        proposed = {
+            "states": torch.from_numpy(states),
+            "subgoals": torch.from_numpy(subgoals),
+            "actions": unknown,
+        }
+        return self._foreseen({name: torch.cat([shown[name], proposed[name]]) for name in shown})
 
     def _foreseen(self, batch: Batch) -> Batch:
+        """The same pairs with the teacher's actions where it gets there, and whether it does."""
         domain = self.train.domain
         walked = rollouts.follow(
             domain.step,
@@ -191,4 +244,8 @@ class ChunkStage(PolicyStage):
         ways[(steps >= length[:, None]) | ~walked.success[:, None]] = -1
         # All or nothing: a continuation only fits the first action that it was made for.
         ways[:, 0] = np.where(walked.success, ways[:, 0], batch["actions"][:, 0].numpy())
-        return {**batch, "actions": torch.from_numpy(ways)}
+        return {
+            **batch,
+            "actions": torch.from_numpy(ways),
+            "reached": torch.from_numpy(walked.success.astype(np.float32)),
+        }

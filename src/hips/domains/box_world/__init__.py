@@ -50,12 +50,11 @@ class BoxWorld(Domain):
 
     Attributes:
         size: rows and columns of the room.
-        goal_length: boxes from the loose key to the gem.
+        goal_length: keys to collect, from the loose one to the gem, as published generators count:
+            one more than the boxes of the chain.
         distractors: branches of boxes that lead away from the gem.
         distractor_length: boxes of each branch.
         colours: colours a level draws its keys from.
-        tangled: whether branches share colours with each other and with spent keys of the chain,
-            which makes dead ends longer and harder to tell from the chain.
     """
 
     size: int = 12
@@ -63,23 +62,22 @@ class BoxWorld(Domain):
     distractors: int = 3
     distractor_length: int = 1
     colours: int = 20
-    tangled: bool = False
 
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "ood": {"distractors": 4, "distractor_length": 3, "tangled": True}
+        "ood": {"distractors": 4, "distractor_length": 3}
     }
     formats: ClassVar[tuple[str, ...]] = ("text", "pddl")
     environment_id: ClassVar[str | None] = "BoxWorld"
 
     def __post_init__(self) -> None:
         _require("size", self.size, MIN_SIZE, MAX_SIZE)
-        _require("goal_length", self.goal_length, 1, MAX_BOXES)
+        _require("goal_length", self.goal_length, 2, MAX_BOXES)
         _require("distractors", self.distractors, 0, MAX_BOXES)
         _require("distractor_length", self.distractor_length, 1, MAX_BOXES)
         _require("colours", self.colours, 1, len(levels.LETTERS))
         if self.boxes > MAX_BOXES:
             raise ConfigError(f"{self.boxes} boxes are too many; at most {MAX_BOXES} are allowed.")
-        needed = max(self.boxes, self.goal_length + self.distractor_length + 1)
+        needed = self.goal_length - 1 + min(self.distractors, 1) * self.distractor_length
         if self.colours < needed:
             raise ConfigError(
                 f"{self.boxes} boxes need at least {needed} colours, not {self.colours}; raise "
@@ -89,7 +87,7 @@ class BoxWorld(Domain):
     @property
     def boxes(self) -> int:
         """Boxes of a sampled level."""
-        return self.goal_length + self.distractors * self.distractor_length
+        return self.goal_length - 1 + self.distractors * self.distractor_length
 
     @cached_property
     def spec(self) -> GridSpec:
@@ -158,7 +156,6 @@ class BoxWorld(Domain):
             self.distractors,
             self.distractor_length,
             self.colours,
-            self.tangled,
         )
         if not placed.all():
             raise ConfigError(

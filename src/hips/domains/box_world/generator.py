@@ -17,9 +17,6 @@ Seeds = npt.NDArray[np.uint64]
 Symbols = npt.NDArray[np.int64]
 
 MAX_PLACEMENTS = 1_000
-MAX_COLOURINGS = 100
-MAX_SEQUENCES = 20_000
-"""Partial opening orders looked at before a colouring counts as too tangled to check."""
 
 
 @njit(cache=True, nogil=True)
@@ -34,74 +31,41 @@ def _below(state: Seeds, bound: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _shuffled_colours(random: Seeds, colours: int) -> Symbols:
-    """All colour symbols in random order."""
-    order = np.arange(FIRST_COLOUR, FIRST_COLOUR + colours)
-    for index in range(colours - 1, 0, -1):
+def _shuffle(random: Seeds, values: Symbols) -> None:
+    """Puts `values` into random order, in place."""
+    for index in range(len(values) - 1, 0, -1):
         other = _below(random, index + 1)
-        order[index], order[other] = order[other], order[index]
-    return order
-
-
-@njit(cache=True, nogil=True)
-def count_solutions(locks: Symbols, contents: Symbols, first_key: int) -> int:
-    """Orders of opening boxes that end with the gem: 0, 1, or 2 for "more, or too many to say"."""
-    stack = [(np.int64(first_key), np.int64(0))]
-    solutions = looked_at = 0
-    while len(stack) > 0:
-        held, opened = stack.pop()
-        looked_at += 1
-        if looked_at > MAX_SEQUENCES:
-            return 2
-        for box in range(len(locks)):
-            if locks[box] != held or (opened >> box) & 1:
-                continue
-            if contents[box] == GEM:
-                solutions += 1
-                if solutions > 1:
-                    return 2
-            else:
-                stack.append((contents[box], opened | (np.int64(1) << box)))
-    return solutions
+        values[index], values[other] = values[other], values[index]
 
 
 @njit(cache=True, nogil=True)
 def _colour_boxes(
-    random: Seeds,
-    goal_length: int,
-    distractors: int,
-    distractor_length: int,
-    colours: int,
-    tangled: bool,
+    random: Seeds, goal_length: int, distractors: int, distractor_length: int, colours: int
 ) -> tuple[Symbols, Symbols]:
     """Locks and contents: first the chain to the gem, then the distractor branches.
 
-    A branch hangs off a random key of the chain: its first lock takes that key. Plain branches
-    have colours of their own. Tangled ones share a few colours and reuse those of chain keys
-    that are spent by then, so that every dead end looks like a way on.
+    A branch hangs off a random key of the chain: its first lock takes that key. Its other colours
+    are drawn from those that the chain does not use, for each branch anew. So branches may lead
+    into each other, which makes dead ends longer, but never back to the chain: there is one
+    solution.
     """
-    order = _shuffled_colours(random, colours)
-    boxes = goal_length + distractors * distractor_length
+    order = np.arange(FIRST_COLOUR, FIRST_COLOUR + colours)
+    _shuffle(random, order)
+    chain = goal_length - 1
+    others = order[chain:]
+    boxes = chain + distractors * distractor_length
     locks = np.empty(boxes, dtype=np.int64)
     contents = np.empty(boxes, dtype=np.int64)
-    locks[:goal_length] = order[:goal_length]
-    contents[: goal_length - 1] = order[1:goal_length]
-    contents[goal_length - 1] = GEM
-    box = goal_length
+    locks[:chain] = order[:chain]
+    contents[: chain - 1] = order[1:chain]
+    contents[chain - 1] = GEM
     for branch in range(distractors):
-        root = _below(random, goal_length)
-        key = order[root]
-        for position in range(distractor_length):
-            locks[box] = key
-            if not tangled:
-                key = order[goal_length + branch * distractor_length + position]
-            while tangled and key == locks[box]:
-                if root > 0 and _below(random, 2) == 0:
-                    key = order[_below(random, root)]
-                else:
-                    key = order[goal_length + _below(random, distractor_length + 1)]
-            contents[box] = key
-            box += 1
+        first = chain + branch * distractor_length
+        last = first + distractor_length
+        _shuffle(random, others)
+        locks[first] = order[_below(random, chain)]
+        contents[first:last] = others[:distractor_length]
+        locks[first + 1 : last] = contents[first : last - 1]
     return locks, contents
 
 
@@ -147,25 +111,15 @@ def generate(
     distractors: int,
     distractor_length: int,
     colours: int,
-    tangled: bool,
 ) -> tuple[Grids, Bools]:
     """One level per seed `[B, size + 2, size + 2]`, and which of them found room `[B]`."""
     levels = np.zeros((len(seeds), size + 2, size + 2), dtype=np.uint8)
     placed = np.zeros(len(seeds), dtype=np.bool_)
     for index in range(len(seeds)):
         random = seeds[index : index + 1].copy()
-        for attempt in range(MAX_COLOURINGS + 1):
-            # The plain colouring has one solution for certain; it is the way out of bad luck.
-            locks, contents = _colour_boxes(
-                random,
-                goal_length,
-                distractors,
-                distractor_length,
-                colours,
-                tangled and attempt < MAX_COLOURINGS,
-            )
-            if count_solutions(locks, contents, locks[0]) == 1:
-                break
+        locks, contents = _colour_boxes(
+            random, goal_length, distractors, distractor_length, colours
+        )
         for _ in range(MAX_PLACEMENTS):
             if _place(random, levels[index], locks, contents):
                 placed[index] = True

@@ -10,8 +10,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hips.models.networks.assembly import Networks
-from hips.models.networks.heads import Detector, Dynamics
+from hips.models.networks.heads import Detector, Dynamics, ReachPolicy
 from hips.models.networks.vqvae import SubgoalModel
+
+
+class PolicyGraph(nn.Module):
+    """π(a_1 … a_C | s, s_g), and whether it will get there."""
+
+    def __init__(self, policy: ReachPolicy) -> None:
+        super().__init__()
+        self.policy = policy
+
+    def forward(self, states: Tensor, subgoals: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities `[B, C, A]` and the probabilities `[B]` of getting there."""
+        log_probabilities, reachable = self.policy.foresee(states, subgoals)
+        return log_probabilities, reachable.sigmoid()
 
 
 class DecoderGraph(nn.Module):
@@ -76,7 +89,7 @@ def graph_modules(networks: Networks) -> dict[str, nn.Module]:
     They share the networks' weights but copy the codebook: make them when it is final.
     """
     return {
-        "policy": networks.policy,
+        "policy": PolicyGraph(networks.policy),
         "encoder": EncoderGraph(networks.subgoals),
         "prior": networks.prior,
         "decoder": DecoderGraph(networks.subgoals),

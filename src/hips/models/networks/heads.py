@@ -40,7 +40,10 @@ class Detector(nn.Module):
 
 
 class ReachPolicy(nn.Module):
-    """π(a_1 … a_C | s, s_g): the next C actions towards a subgoal, all in one pass."""
+    """π(a_1 … a_C | s, s_g): the next C actions towards a subgoal, all in one pass.
+
+    A second head tells whether the policy will get there: many decoded subgoals are impossible.
+    """
 
     def __init__(self, shape: GridShape, channels: int, blocks: int, chunk: int) -> None:
         super().__init__()
@@ -48,11 +51,24 @@ class ReachPolicy(nn.Module):
         self.planes = SymbolPlanes(shape)
         self.trunk = Trunk(shape, 2 * shape.planes, channels, blocks)
         self.readout = Readout(channels, chunk * shape.num_actions)
+        self.reachable = Readout(channels, 1)
 
     def forward(self, states: Tensor, subgoals: Tensor) -> Tensor:
         """Log-probabilities `[B, C, A]` for states and subgoals `[B, H, W]`."""
+        return self._actions(self._features(states, subgoals))
+
+    def foresee(self, states: Tensor, subgoals: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities `[B, C, A]`, and the logits `[B]` of getting there."""
+        features = self._features(states, subgoals)
+        return self._actions(features), self.reachable(features).squeeze(1)
+
+    def _features(self, states: Tensor, subgoals: Tensor) -> Tensor:
         planes = torch.cat([self.planes(states), self.planes(subgoals, states)], dim=1)
-        logits = self.readout(self.trunk(planes)).view(-1, self.chunk, self.num_actions)
+        features: Tensor = self.trunk(planes)
+        return features
+
+    def _actions(self, features: Tensor) -> Tensor:
+        logits = self.readout(features).view(-1, self.chunk, self.num_actions)
         return functional.log_softmax(logits, dim=-1)
 
 
