@@ -89,7 +89,18 @@ def test_limits(run: Run, option: str, value: str, outcome: str) -> None:
 def test_options_of_the_search(run: Run, evaluation: str) -> None:
     options = ("--search", "low-level", "--evaluation", evaluation, "--epsilon", "0+")
     more = ("--batch", "2", "--improve", "0.1", "--close-on-generation")
-    shares = ("--mass", "0.5", "--confidence", "0.8", "--hope", "0.2", "--weight", "2")
+    shares = (
+        "--mass",
+        "0.5",
+        "--confidence",
+        "0.8",
+        "--hope",
+        "0.2",
+        "--weight",
+        "2",
+        "--temperature",
+        "2",
+    )
     result = run("solve", "line_world", "--count", "2", *options, *more, *shares, "--json")
     assert result.exit_code == 0
 
@@ -121,6 +132,7 @@ def test_gif(run: Run, tmp_path: Path) -> None:
         ("--confidence", "0"),
         ("--confidence", "1.5"),
         ("--hope", "1"),
+        ("--temperature", "0"),
         ("--hope", "-0.1"),
     ],
 )

@@ -17,7 +17,7 @@ from hips.planner import learned
 from hips.planner.components import Components, SearchSettings
 from hips.planner.expander import Hybrid
 from hips.planner.learned import LearnedActions, LearnedGenerator, LearnedReach, _SharedPrior
-from hips.planner.planner import Planner
+from hips.planner.planner import Planner, installed_components
 from hips.planner.policies import StateHeuristic
 from tests.toys import LineWorld
 
@@ -69,6 +69,28 @@ def test_all_of_the_mass_is_every_code_likeliest_first() -> None:
         [0.7, 0.15, 0.1, 0.05, 0.4, 0.3, 0.2, 0.1], rel=1e-6
     )
     assert np.broadcast_to(proposed.calls, 2).tolist() == [5, 5]
+
+
+def test_a_temperature_flattens_the_prior_of_the_codes_that_were_chosen() -> None:
+    runtime = TableRuntime(CHANCES)
+    cold = generator(runtime, 0.8).propose(states(0, 2))
+    warm = dataclasses.replace(generator(runtime, 0.8), temperature=4.0).propose(states(0, 2))
+    np.testing.assert_array_equal(warm.codes, cold.codes)
+    np.testing.assert_allclose(warm.log_probabilities, cold.log_probabilities / 4.0)
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(None, 3.0), (1.5, 1.5)])
+def test_the_settings_or_the_domains_temperature_reach_the_generator(
+    monkeypatch: pytest.MonkeyPatch, asked: float | None, expected: float
+) -> None:
+    line = domains.create("line_world")
+    model = types.SimpleNamespace(domain=line, runtime=TableRuntime(CHANCES), horizon=3)
+    monkeypatch.setattr("hips.planner.planner.bundle.load", lambda *_, **__: model)
+    changed = dataclasses.replace(line.preset, temperature=3.0)
+    monkeypatch.setattr(LineWorld, "preset", changed)
+    made = installed_components(line, SearchSettings(temperature=asked), "any")(line)
+    assert isinstance(made.generator, LearnedGenerator)
+    assert made.generator.temperature == expected
 
 
 def test_codes_without_a_chance_are_decoded_at_full_mass() -> None:

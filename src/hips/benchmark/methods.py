@@ -37,6 +37,7 @@ class Method:
         epsilon: ε of eq:pi; None for what suits the domain.
         dynamics: who simulates what.
         weight: of the heuristic; None for what suits the domain.
+        temperature: of the prior; None for what suits the domain.
         close_on_generation: never update a generated state (the published protocol).
         data: what the model was trained on, if not on what serves best: `paper` stands for the
             model called `DOMAIN-paper`.
@@ -52,6 +53,7 @@ class Method:
     epsilon: float | None = None
     dynamics: str = "true"
     weight: float | None = None
+    temperature: float | None = None
     close_on_generation: bool = False
     data: str | None = None
     model: str | None = None
@@ -75,6 +77,8 @@ class Method:
             return f"peer {self.name}"
         epsilon = domain.preset.epsilon if self.epsilon is None else self.epsilon
         weight = domain.preset.weight if self.weight is None else self.weight
+        softened = self.temperature
+        temperature = domain.preset.temperature if softened is None else softened
         mixed, jumping = self.search in (None, "hips-eps"), self.search != "low-level"
         return " ".join(
             [
@@ -84,6 +88,7 @@ class Method:
                 self.dynamics,
                 *([f"mass={domain.preset.mass:g}"] if jumping else []),
                 *([] if weight == 1.0 else [f"weight={weight:g}"]),
+                *([f"temperature={temperature:g}"] if jumping and temperature != 1.0 else []),
                 *(["closed"] if self.close_on_generation else []),
                 *([] if self.data is None else [f"data={self.data}"]),
             ]
@@ -127,6 +132,7 @@ class Method:
             DynamicsMode(self.dynamics),
             close_on_generation=self.close_on_generation,
             weight=self.weight,
+            temperature=self.temperature,
         )
         model = self.model if self.data is None else self.model_name(domain)
         options = SolveOptions(settings, model, budget, batch, seed=seed)

@@ -121,6 +121,9 @@ def solve_levels(
     weight: Annotated[
         float | None, typer.Option(help="Of the heuristic; above 1 is greedier, plans get longer.")
     ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Of the prior; above 1 the heuristic decides more.")
+    ] = None,
     confidence: Annotated[
         float | None, typer.Option(help="Least probability of an action foreseen by the policy.")
     ] = None,
@@ -187,6 +190,7 @@ def solve_levels(
         hope=HOPE if hope is None else hope,
         mass=mass,
         weight=weight,
+        temperature=temperature,
     )
     budget = Budget(max_expansions, max_seconds, parse_memory(max_memory))
     drawn_from = None if levels else seed

@@ -108,6 +108,7 @@ class Preset:
         evaluation: name of the default evaluation function.
         mass: share of the prior's mass whose codes are decoded.
         weight: what the search multiplies the heuristic with; above 1 it is greedier.
+        temperature: what the search divides log π_SG by; above 1 it trusts the prior less.
         laptop: settings of training at laptop size that differ from the paper's, each as
             `name=value`.
     """
@@ -133,6 +134,7 @@ class Preset:
     evaluation: str = "phs_hat"
     mass: float = 1.0
     weight: float = 1.0
+    temperature: float = 1.0
     laptop: tuple[str, ...] = ()
 
 

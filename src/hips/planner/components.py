@@ -65,6 +65,8 @@ class SearchSettings:
             what suits the domain.
         weight: of the heuristic, as in weighted A*: above 1 the search is greedier and plans get
             longer; None what suits the domain.
+        temperature: what log π_SG is divided by: above 1 the prior is trusted less and the
+            heuristic decides more; None what suits the domain.
         device: None runs the networks without torch; `cpu`, `cuda` … or `auto` runs torch there.
     """
 
@@ -78,6 +80,7 @@ class SearchSettings:
     precision: Precision | None = None
     mass: float | None = None
     weight: float | None = None
+    temperature: float | None = None
     device: str | None = None
 
     def __post_init__(self) -> None:
@@ -87,6 +90,10 @@ class SearchSettings:
             raise ConfigError(f"A mass of {self.mass} is not in (0, 1]; 1 decodes every code.")
         if self.weight is not None and not 0.0 < self.weight < math.inf:
             raise ConfigError(f"A weight of {self.weight} is impossible; give a number above 0.")
+        if self.temperature is not None and not 0.0 < self.temperature < math.inf:
+            raise ConfigError(
+                f"A temperature of {self.temperature} is impossible; give a number above 0."
+            )
 
     def make_expander(self, domain: Domain, components: Components) -> Hybrid:
         """The expander that these settings and components make for `domain`."""

@@ -44,12 +44,15 @@ class LearnedGenerator:
 
     Attributes:
         mass: the likeliest codes that together have this share of π_SG are decoded; 1 for all.
+        temperature: log π_SG is divided by it once they are chosen; above 1 the prior is trusted
+            less and the heuristic decides more.
     """
 
     domain: Domain
     runtime: Runtime
     prior: _SharedPrior
     mass: float = 1.0
+    temperature: float = 1.0
 
     def propose(self, states: Grids) -> Proposals:
         """One target per state and code, as decoded; the expander sorts out illegal ones."""
@@ -61,7 +64,8 @@ class LearnedGenerator:
         targets = self._decode(states, parents, codes)
         decoded = np.bincount(parents, minlength=len(states))
         calls = decoded + self.prior.calls
-        return Proposals(parents, codes, ordered[parents, ranks], targets, calls=calls)
+        chosen = ordered[parents, ranks] / self.temperature
+        return Proposals(parents, codes, chosen, targets, calls=calls)
 
     def _wanted(self, ordered: Floats) -> Bools:
         """Which of the codes, likeliest first, to decode: a code is, if those before lack mass."""
@@ -140,12 +144,12 @@ def learned_generator(domain: Domain, runtime: Runtime, mass: float = 1.0) -> Le
     return LearnedGenerator(domain, runtime, _SharedPrior(runtime), mass)
 
 
-def components(bundle: Bundle, mass: float = 1.0) -> Components:
+def components(bundle: Bundle, mass: float = 1.0, temperature: float = 1.0) -> Components:
     """All components of a trained model."""
     runtime = bundle.runtime
     prior = _SharedPrior(runtime)
     return Components(
-        LearnedGenerator(bundle.domain, runtime, prior, mass),
+        LearnedGenerator(bundle.domain, runtime, prior, mass, temperature),
         LearnedReach(runtime),
         LearnedActions(prior),
         LearnedHeuristic(runtime),

@@ -197,8 +197,11 @@ def installed_components(
             return Components()
         precision = settings.precision or ("int8" if settings.device is None else "fp32")
         found = bundle.load(name, sized, precision=precision, device=settings.device)
-        mass = sized.preset.mass if settings.mass is None else settings.mass
-        return learned.components(found, mass)
+        preset = sized.preset
+        mass = preset.mass if settings.mass is None else settings.mass
+        softened = settings.temperature
+        temperature = preset.temperature if softened is None else softened
+        return learned.components(found, mass, temperature)
 
     return make
 

@@ -89,6 +89,7 @@ class SlidingTiles(Domain):
             evaluation="gbfs",
             mass=0.7,
             weight=10.0,
+            temperature=2.0,
             laptop=("segmentation=events", "horizon=6", "policy.chunk=6", "detector.batch=3"),
         )
 

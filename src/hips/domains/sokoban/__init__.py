@@ -78,6 +78,7 @@ class Sokoban(Domain):
             quality=1.0,
             epsilon=0.0,
             mass=0.95,
+            temperature=2.0,
             laptop=("segmentation=events",),
         )
 

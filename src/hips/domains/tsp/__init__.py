@@ -84,6 +84,7 @@ class TravellingSalesman(Domain):
             paper_demonstrations=10_000,
             epsilon=0.0,
             weight=2.0,
+            temperature=2.0,
             laptop=(
                 "segmentation=events",
                 "events=2",
