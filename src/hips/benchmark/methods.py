@@ -75,20 +75,18 @@ class Method:
         """Everything that decides the search, spelled out: equal texts mean equal searches."""
         if self.kind == "peer":
             return f"peer {self.name}"
-        epsilon = domain.preset.epsilon if self.epsilon is None else self.epsilon
-        weight = domain.preset.weight if self.weight is None else self.weight
-        softened = self.temperature
-        temperature = domain.preset.temperature if softened is None else softened
+        tuning = self._settings().tuning(domain)
         mixed, jumping = self.search in (None, "hips-eps"), self.search != "low-level"
+        softened = jumping and tuning.temperature != 1.0
         return " ".join(
             [
                 self.search or "search",
                 self.evaluation or "suitable",
-                f"ε={epsilon:g}" if mixed else "ε=none",
+                f"ε={tuning.epsilon:g}" if mixed else "ε=none",
                 self.dynamics,
-                *([f"mass={domain.preset.mass:g}"] if jumping else []),
-                *([] if weight == 1.0 else [f"weight={weight:g}"]),
-                *([f"temperature={temperature:g}"] if jumping and temperature != 1.0 else []),
+                *([f"mass={tuning.mass:g}"] if jumping else []),
+                *([] if tuning.weight == 1.0 else [f"weight={tuning.weight:g}"]),
+                *([f"temperature={tuning.temperature:g}"] if softened else []),
                 *(["closed"] if self.close_on_generation else []),
                 *([] if self.data is None else [f"data={self.data}"]),
             ]
@@ -106,7 +104,8 @@ class Method:
 
     def model_name(self, domain: Domain) -> str:
         """Name or folder of the model that is used on `domain`."""
-        return self.model or "-".join([domain.name, *([] if self.data is None else [self.data])])
+        own = domain.name if self.data is None else f"{domain.name}-{self.data}"
+        return self.model or own
 
     def model_hash(self, domain: Domain) -> str | None:
         """Fingerprint of the model that would be used."""
@@ -125,7 +124,12 @@ class Method:
         """Solves levels, `batch` of them in lockstep; results come in their order."""
         if self.kind == "peer":
             return self._ask_peer(domain, levels, budget, on_result)
-        settings = SearchSettings(
+        model = self.model if self.data is None else self.model_name(domain)
+        options = SolveOptions(self._settings(), model, budget, batch, seed=seed)
+        return options.solve(domain, levels, on_result)
+
+    def _settings(self) -> SearchSettings:
+        return SearchSettings(
             self.search,
             self.evaluation,
             self.epsilon,
@@ -134,9 +138,6 @@ class Method:
             weight=self.weight,
             temperature=self.temperature,
         )
-        model = self.model if self.data is None else self.model_name(domain)
-        options = SolveOptions(settings, model, budget, batch, seed=seed)
-        return options.solve(domain, levels, on_result)
 
     def _ask_peer(
         self,

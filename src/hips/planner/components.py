@@ -47,6 +47,16 @@ class Components:
 
 
 @dataclass(frozen=True, slots=True)
+class Tuning:
+    """The numbers of a search that every domain has its own of; see `SearchSettings`."""
+
+    epsilon: float
+    mass: float
+    weight: float
+    temperature: float
+
+
+@dataclass(frozen=True, slots=True)
 class SearchSettings:
     """How to search; None takes what suits the domain and the components.
 
@@ -95,6 +105,16 @@ class SearchSettings:
                 f"A temperature of {self.temperature} is impossible; give a number above 0."
             )
 
+    def tuning(self, domain: Domain) -> Tuning:
+        """The numbers asked for, and what suits the domain in place of those that were not."""
+        preset = domain.preset
+        return Tuning(
+            preset.epsilon if self.epsilon is None else self.epsilon,
+            preset.mass if self.mass is None else self.mass,
+            preset.weight if self.weight is None else self.weight,
+            preset.temperature if self.temperature is None else self.temperature,
+        )
+
     def make_expander(self, domain: Domain, components: Components) -> Hybrid:
         """The expander that these settings and components make for `domain`."""
         search = self.search or ("low-level" if components.generator is None else "hips-eps")
@@ -104,25 +124,20 @@ class SearchSettings:
                 f"'{domain.name}'. Train one with `hips train`, or search with low-level actions."
             )
         uniform = UniformPolicy(domain.spec.num_actions)
+        tuning = self.tuning(domain)
         return Hybrid(
             domain,
             None if search == "low-level" else components.generator,
             None if search == "hips" else components.low_level or uniform,
-            domain.preset.epsilon if self.epsilon is None else self.epsilon,
+            tuning.epsilon,
             components.reach,
-            self._weighted(domain, components.heuristic),
+            _weighted(components.heuristic, tuning.weight),
             self.dynamics,
             components.model,
             components.horizon,
             self.confidence,
             self.hope,
         )
-
-    def _weighted(self, domain: Domain, heuristic: Heuristic | None) -> Heuristic | None:
-        weight = domain.preset.weight if self.weight is None else self.weight
-        if heuristic is None or weight == 1.0:
-            return heuristic
-        return WeightedHeuristic(heuristic, weight)
 
     def choose_evaluation(self, domain: Domain, expander: Hybrid) -> str | Evaluation | KeyFunction:
         """The evaluation asked for, or the one that suits: PHS* or LevinTS for low-level search."""
@@ -131,3 +146,9 @@ class SearchSettings:
         if expander.heuristic is None:
             return "levin_ts"
         return "phs_star" if expander.generator is None else domain.preset.evaluation
+
+
+def _weighted(heuristic: Heuristic | None, weight: float) -> Heuristic | None:
+    if heuristic is None or weight == 1.0:
+        return heuristic
+    return WeightedHeuristic(heuristic, weight)

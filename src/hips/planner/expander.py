@@ -144,7 +144,7 @@ class Hybrid:
         costs.watch.lap("proposals")
         proposals.check(states, self.domain.spec.num_actions)
         costs.network_calls += proposals.calls
-        proposals = self._distinct_targets(states, _sorted_by_parent(proposals))
+        proposals = usable_targets(self.domain, states, _sorted_by_parent(proposals))
         parents = proposals.parents
         costs.watch.lap("filter")
         ends = self._reach(states, proposals, costs)
@@ -161,20 +161,6 @@ class Hybrid:
             proposals.codes[kept].astype(np.int32),
             ends.actions[kept],
         )
-
-    def _distinct_targets(self, states: Grids, proposals: Proposals) -> Proposals:
-        """Drops illegal targets, the states themselves, and repetitions, before any rollout."""
-        if proposals.targets is None:
-            return proposals
-        targets, parents = proposals.targets, proposals.parents
-        rows = self._valid(targets, np.ones(len(targets), dtype=np.bool_), states, parents)
-        if len(rows):
-            rows = rows[self.domain.is_legal(targets[rows], states[parents[rows]])]
-        no_lengths = np.zeros(len(targets), dtype=np.int64)
-        rows, log_probabilities = _merge_equal(
-            rows, parents, targets, no_lengths, proposals.log_probabilities
-        )
-        return Proposals(parents[rows], proposals.codes[rows], log_probabilities, targets[rows])
 
     def _reach(self, states: Grids, proposals: Proposals, costs: _Costs) -> rollouts.Rollouts:
         """Rolls out to every target, or executes every action list."""
@@ -287,6 +273,21 @@ def _no_edges(states: Grids) -> _Edges:
     none = np.zeros(0, dtype=np.int64)
     no_actions = np.zeros((0, 0), dtype=np.uint8)
     return _Edges(none, states[:0], np.zeros(0), none, none.astype(np.int32), no_actions)
+
+
+def usable_targets(domain: Domain, states: Grids, proposals: Proposals) -> Proposals:
+    """Drops illegal targets, the states themselves, and repetitions, before any rollout."""
+    if proposals.targets is None:
+        return proposals
+    targets, parents = proposals.targets, proposals.parents
+    rows = np.flatnonzero(rows_differ(as_rows(targets), as_rows(states[parents])))
+    if len(rows):
+        rows = rows[domain.is_legal(targets[rows], states[parents[rows]])]
+    no_lengths = np.zeros(len(targets), dtype=np.int64)
+    rows, log_probabilities = _merge_equal(
+        rows, parents, targets, no_lengths, proposals.log_probabilities
+    )
+    return Proposals(parents[rows], proposals.codes[rows], log_probabilities, targets[rows])
 
 
 def _sorted_by_parent(proposals: Proposals) -> Proposals:

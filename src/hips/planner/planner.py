@@ -197,11 +197,8 @@ def installed_components(
             return Components()
         precision = settings.precision or ("int8" if settings.device is None else "fp32")
         found = bundle.load(name, sized, precision=precision, device=settings.device)
-        preset = sized.preset
-        mass = preset.mass if settings.mass is None else settings.mass
-        softened = settings.temperature
-        temperature = preset.temperature if softened is None else softened
-        return learned.components(found, mass, temperature)
+        tuning = settings.tuning(sized)
+        return learned.components(found, tuning.mass, tuning.temperature)
 
     return make
 

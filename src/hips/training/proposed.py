@@ -8,7 +8,7 @@ import torch
 from hips.domains import Grids
 from hips.models.networks.assembly import Networks
 from hips.models.networks.torch_runtime import TorchRuntime
-from hips.planner.kernels import as_rows, first_occurrences
+from hips.planner.expander import usable_targets
 from hips.planner.learned import learned_generator
 from hips.training.corpus import Corpus
 from hips.training.dynamics import wander
@@ -44,12 +44,6 @@ class ProposedPairs:
 
     def _round(self, rng: np.random.Generator) -> tuple[Grids, Grids]:
         states = wander(self.corpus, rng, STATES_AT_ONCE)
-        proposals = self.generator.propose(states)
+        proposals = usable_targets(self.corpus.domain, states, self.generator.propose(states))
         assert proposals.targets is not None
-        origins, targets = states[proposals.parents], proposals.targets
-        usable = (targets != origins).any(axis=(1, 2))
-        usable &= self.corpus.domain.is_legal(targets, origins)
-        rows = np.flatnonzero(usable)
-        distinct = first_occurrences(proposals.parents[rows], as_rows(targets[rows]))
-        rows = rows[np.unique(distinct)]
-        return origins[rows], targets[rows]
+        return states[proposals.parents], proposals.targets

@@ -23,6 +23,7 @@ CALIBRATION_PARTS = 16
 MAX_ERROR = 0.05
 """Largest mean difference from fp32 that is accepted, relative to the outputs' spread."""
 LEAST_SPREAD = 0.1
+"""What an output is taken to vary by if it varies less."""
 
 
 class _Reader:
