@@ -100,6 +100,8 @@ def test_options_of_the_search(run: Run, evaluation: str) -> None:
         "2",
         "--temperature",
         "2",
+        "--horizon",
+        "9",
     )
     result = run("solve", "line_world", "--count", "2", *options, *more, *shares, "--json")
     assert result.exit_code == 0

@@ -93,6 +93,18 @@ def test_the_settings_or_the_domains_temperature_reach_the_generator(
     assert made.generator.temperature == expected
 
 
+@pytest.mark.parametrize(
+    ("preset", "asked", "expected"), [(None, None, 3), (7, None, 7), (None, 5, 5), (7, 5, 5)]
+)
+def test_the_horizon_is_what_was_asked_for_or_suits_the_domain_or_the_model(
+    monkeypatch: pytest.MonkeyPatch, preset: int | None, asked: int | None, expected: int
+) -> None:
+    line = domains.create("line_world")
+    monkeypatch.setattr(LineWorld, "preset", dataclasses.replace(line.preset, reach=preset))
+    parts = Components(generator(TableRuntime(CHANCES), 1.0), horizon=3)
+    assert SearchSettings(horizon=asked).make_expander(line, parts).horizon == expected
+
+
 def test_codes_without_a_chance_are_decoded_at_full_mass() -> None:
     certain = np.array([[1.0, 1e-30, 1e-30, 1e-30]])
     assert len(generator(TableRuntime(certain), 1.0).propose(states(0)).codes) == 4

@@ -133,6 +133,26 @@ def test_other_sizes_are_refused_with_the_settings_to_add(earlier: tuple[Path, N
         find_start(earlier[0], LINE, other)
 
 
+def test_networks_that_are_learnt_anew_may_have_other_sizes(
+    earlier: tuple[Path, Networks],
+) -> None:
+    folder, model = earlier
+    larger = [
+        "network.dynamics_channels=20", "dynamics.anew=true",
+        "network.same_symbols=true", "autoencoder.anew=true", "prior.anew=true",
+    ]  # fmt: skip
+    with pytest.raises(ModelError, match=r"other sizes.*add --set network.same_symbols=false$"):
+        find_start(folder, LINE, override(_config(), larger))
+    config = override(_config(), [*larger, "heuristic.anew=true"])
+    networks = build_networks(LINE.spec, config)
+    random = networks.state_dict()["prior.trunk.stem.weight"].clone()
+    find_start(folder, LINE, config).load_into(networks)
+    now, before = networks.state_dict(), model.state_dict()
+    assert torch.equal(now["prior.trunk.stem.weight"], random)
+    kept = before["policy.trunk.stem.weight"].half().float()
+    assert torch.equal(now["policy.trunk.stem.weight"], kept)
+
+
 def test_damaged_weights_are_refused(earlier: tuple[Path, Networks], tmp_path: Path) -> None:
     for path in earlier[0].iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())

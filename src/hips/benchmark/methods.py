@@ -87,6 +87,7 @@ class Method:
                 *([f"mass={tuning.mass:g}"] if jumping else []),
                 *([] if tuning.weight == 1.0 else [f"weight={tuning.weight:g}"]),
                 *([f"temperature={tuning.temperature:g}"] if softened else []),
+                *([f"reach={tuning.horizon}"] if jumping and tuning.horizon else []),
                 *(["closed"] if self.close_on_generation else []),
                 *([] if self.data is None else [f"data={self.data}"]),
             ]

@@ -151,7 +151,6 @@ def _reach_share(bundle: Bundle, data: Trajectories, starts: Indices, ends: Indi
             data.states[at],
             data.states[ends[at]],
             bundle.horizon,
-            hope=0.0,
         )
         reached += int(ended.success.sum())
     return reached / len(starts)
@@ -176,7 +175,7 @@ def _subgoal_scores(
         if len(targets):
             begin = np.repeat(state, len(targets), axis=0)
             ended = rollouts.follow(
-                domain.step, domain.is_goal, policy, begin, targets, bundle.horizon, hope=0.0
+                domain.step, domain.is_goal, policy, begin, targets, bundle.horizon
             )
             useful += int(ended.success.sum())
     return covered / len(starts), useful / max(1, proposed)

@@ -130,6 +130,9 @@ def solve_levels(
     hope: Annotated[
         float | None, typer.Option(help="Least chance of a subgoal that is tried, in [0, 1).")
     ] = None,
+    horizon: Annotated[
+        int | None, typer.Option(min=1, help="Most low-level steps to a subgoal.")
+    ] = None,
     max_expansions: Annotated[int | None, typer.Option(min=0, help="Nodes per level.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Seconds per level.")] = None,
     max_memory: Annotated[
@@ -171,7 +174,7 @@ def solve_levels(
     from hips.planner.outcomes import exit_code
     from hips.planner.parallel import SolveOptions, solve_in_processes
     from hips.planner.protocols import DynamicsMode
-    from hips.planner.rollouts import CONFIDENCE, HOPE
+    from hips.planner.rollouts import CONFIDENCE
 
     domain = make_domain(name, variant, settings, plugins)
     if levels:
@@ -187,7 +190,8 @@ def solve_levels(
         precision=None if precision is None else precision.value,
         device=device,
         confidence=CONFIDENCE if confidence is None else confidence,
-        hope=HOPE if hope is None else hope,
+        hope=hope,
+        horizon=horizon,
         mass=mass,
         weight=weight,
         temperature=temperature,

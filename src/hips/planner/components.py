@@ -19,7 +19,7 @@ from hips.planner.protocols import (
     ReachPolicy,
     SubgoalGenerator,
 )
-from hips.planner.rollouts import CONFIDENCE, HOPE
+from hips.planner.rollouts import CONFIDENCE
 
 SEARCHES = ("hips-eps", "hips", "low-level")
 """Which children a node has: subgoals and actions, only subgoals, only actions."""
@@ -54,6 +54,8 @@ class Tuning:
     mass: float
     weight: float
     temperature: float
+    hope: float
+    horizon: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ class SearchSettings:
         dynamics: who simulates what.
         confidence: least probability of a foreseen action that is executed without asking again.
         hope: least probability of getting to a subgoal with which its rollout goes on; 0 never
-            gives up.
+            gives up, None what suits the domain.
+        horizon: most low-level steps to a subgoal; None what suits the domain and the model.
         close_on_generation: never update a generated state.
         precision: `int8` runs the model's quantised networks where it has them; None does so
             unless torch runs them.
@@ -85,7 +88,8 @@ class SearchSettings:
     epsilon: float | None = None
     dynamics: DynamicsMode = DynamicsMode.TRUE
     confidence: float = CONFIDENCE
-    hope: float = HOPE
+    hope: float | None = None
+    horizon: int | None = None
     close_on_generation: bool = False
     precision: Precision | None = None
     mass: float | None = None
@@ -113,6 +117,8 @@ class SearchSettings:
             preset.mass if self.mass is None else self.mass,
             preset.weight if self.weight is None else self.weight,
             preset.temperature if self.temperature is None else self.temperature,
+            preset.hope if self.hope is None else self.hope,
+            preset.reach if self.horizon is None else self.horizon,
         )
 
     def make_expander(self, domain: Domain, components: Components) -> Hybrid:
@@ -134,9 +140,9 @@ class SearchSettings:
             _weighted(components.heuristic, tuning.weight),
             self.dynamics,
             components.model,
-            components.horizon,
+            components.horizon if tuning.horizon is None else tuning.horizon,
             self.confidence,
-            self.hope,
+            tuning.hope,
         )
 
     def choose_evaluation(self, domain: Domain, expander: Hybrid) -> str | Evaluation | KeyFunction:

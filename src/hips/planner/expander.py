@@ -102,7 +102,7 @@ class Hybrid:
     model: Dynamics | None = None
     horizon: int | None = None
     confidence: float = rollouts.CONFIDENCE
-    hope: float = rollouts.HOPE
+    hope: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.epsilon <= 1.0:

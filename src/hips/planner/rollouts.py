@@ -26,8 +26,6 @@ GoalFunction: TypeAlias = Callable[[Grids], Bools]
 NOT_VISITED = -1  # hashes are not negative
 CONFIDENCE = 0.95
 """Least probability of a foreseen action that is executed without asking again, by default."""
-HOPE = 0.2
-"""Least probability of getting there with which a rollout goes on, by default."""
 SECOND_CHANCES = 2
 """How often a rollout may try another action where the likeliest leads nowhere new."""
 
@@ -113,7 +111,7 @@ def follow(
     targets: Grids,
     horizon: int,
     confidence: float = CONFIDENCE,
-    hope: float = HOPE,
+    hope: float = 0.0,
 ) -> Rollouts:
     """Rolls the policy's likeliest actions out from `starts` towards `targets`, both `[M, H, W]`.
 

@@ -26,7 +26,8 @@ class StageConfig:
         learning_rate: peak learning rate.
         validate_every: steps between validations.
         patience: validations without improvement before stopping; 0 never stops early.
-        anew: in a training that goes on from a model, prepare as if there were none.
+        anew: in a training that goes on from a model, begin as if there were none: what the stage
+            prepares is prepared, and the network that it is the first to teach is random.
     """
 
     steps: int = 1000

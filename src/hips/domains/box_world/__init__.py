@@ -120,6 +120,9 @@ class BoxWorld(Domain):
                 "policy.chunk=30",
                 "network.policy_downsample=1",
                 "network.dynamics_downsample=1",
+                # A lock opens if it has the colour of the held cell, which then copies the content.
+                "network.dynamics_relations=2",
+                "network.dynamics_attention=0",
             ),
         )
 

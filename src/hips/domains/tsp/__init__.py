@@ -85,6 +85,9 @@ class TravellingSalesman(Domain):
             epsilon=0.0,
             weight=2.0,
             temperature=2.0,
+            # The last cities may lie farther apart than the segments that the policy learnt from.
+            hope=0.0,
+            reach=50,
             laptop=(
                 "segmentation=events",
                 "events=2",

@@ -35,6 +35,7 @@ class Networks(nn.Module):
         )
         for folded in (shape, policy_shape, dynamics_shape):
             _check(folded, plan)
+        _check_relations(dynamics_shape, sizes.dynamics_relations)
         torch.manual_seed(stream_seed(plan.seed, "networks") % 2**63)
         state = (sizes.channels, sizes.blocks, sizes.attention)
         self.detector = Detector(
@@ -64,6 +65,7 @@ class Networks(nn.Module):
             sizes.dynamics_channels,
             sizes.dynamics_blocks,
             sizes.attention if sizes.dynamics_attention < 0 else sizes.dynamics_attention,
+            sizes.dynamics_relations,
         )
         # A quarter faster on a CPU than channels first.
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -81,3 +83,13 @@ def _check(shape: GridShape, plan: NetworkPlan) -> None:
         raise ConfigError("network.motion must be 0 or more cells.")
     if plan.horizon < 1 or plan.chunk < 1 or plan.num_codes < 2:
         raise ConfigError("horizon and policy.chunk must be at least 1, vqvae.num_codes 2.")
+
+
+def _check_relations(shape: GridShape, places: int) -> None:
+    if places < 0:
+        raise ConfigError("network.dynamics_relations must be 0 or more places.")
+    if places and (shape.downsample > 1 or shape.border or not shape.positions):
+        raise ConfigError(
+            "network.dynamics_relations compares single cells at fixed places: it needs "
+            "network.dynamics_downsample=1, network.positions=true and a domain without a border."
+        )

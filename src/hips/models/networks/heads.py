@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hips.models.networks.layers import CellScores, GridShape, Readout, SymbolPlanes, Trunk
+from hips.models.networks.relations import CopiedSymbols, Matches
 
 
 class Detector(nn.Module):
@@ -80,7 +83,7 @@ class Prior(nn.Module):
     ) -> None:
         super().__init__()
         self.planes = SymbolPlanes(shape)
-        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention)
+        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention, shape.same_symbols)
         self.codes = Readout(channels, num_codes)
         self.actions = Readout(channels, shape.num_actions)
 
@@ -109,7 +112,7 @@ class Heuristic(nn.Module):
     ) -> None:
         super().__init__()
         self.planes = SymbolPlanes(shape)
-        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention)
+        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention, shape.same_symbols)
         self.readout = Readout(channels, num_bins)
         centres = torch.linspace(0.0, float(max_distance), num_bins)
         self.register_buffer("centres", centres, persistent=False)
@@ -124,19 +127,33 @@ class Heuristic(nn.Module):
 
 
 class Dynamics(nn.Module):
-    """f(s, a): scores of the next state's cells, relative to the present ones."""
+    """f(s, a): scores of the next state's cells, relative to the present ones.
 
-    def __init__(self, shape: GridShape, channels: int, blocks: int, attention: int) -> None:
+    With `relations`, cells are also compared with that many places, and may copy any other cell.
+    """
+
+    def __init__(
+        self, shape: GridShape, channels: int, blocks: int, attention: int, relations: int = 0
+    ) -> None:
         super().__init__()
         self.planes = SymbolPlanes(shape)
         self.num_actions = shape.num_actions
-        self.trunk = Trunk(shape, shape.planes + shape.num_actions, channels, blocks, attention)
+        inputs = shape.planes + shape.num_actions + relations
+        self.trunk = Trunk(shape, inputs, channels, blocks, attention)
         self.cells = CellScores(shape, channels)
+        self.matches = Matches(relations, math.prod(shape.cells)) if relations else None
+        self.copied = CopiedSymbols(channels) if relations else None
 
     def forward(self, states: Tensor, actions: Tensor) -> Tensor:
         """Cell scores `[B, H, W, symbols]` after `actions` `[B]`."""
         planes = self.planes(states)
         chosen = functional.one_hot(actions, self.num_actions).to(planes.dtype)
         rows, columns = planes.shape[2], planes.shape[3]
-        broadcast = chosen[:, :, None, None].expand(-1, -1, rows, columns)
-        return self.cells(self.trunk(torch.cat([planes, broadcast], dim=1)), states)
+        inputs = [planes, chosen[:, :, None, None].expand(-1, -1, rows, columns)]
+        if self.matches is not None:
+            inputs.append(self.matches(planes))
+        features = self.trunk(torch.cat(inputs, dim=1))
+        scores: Tensor = self.cells(features, states)
+        if self.copied is None:
+            return scores
+        return torch.logaddexp(scores, self.copied(features, planes))

@@ -11,6 +11,7 @@ from torch.nn import functional
 from hips.domains import GridSpec
 from hips.errors import ConfigError
 from hips.models.networks.plan import NetworkSizes
+from hips.models.networks.relations import SameSymbols
 from hips.models.networks.viewpoint import Viewpoint
 
 IMPOSSIBLE = -30.0
@@ -31,6 +32,7 @@ class GridShape:
         positions: whether absolute positions are embedded (fixes the grid's size).
         motion: how many cells away a cell's next symbol may come from; see `CellScores`.
         rewrites: whether folded cells say what becomes of each symbol; see `CellScores`.
+        same_symbols: whether cells with the same symbol exchange features; see `SameSymbols`.
         anchors: symbols from which a grid is looked at; see `Viewpoint`.
     """
 
@@ -43,6 +45,7 @@ class GridShape:
     positions: bool = True
     motion: int = 0
     rewrites: bool = False
+    same_symbols: bool = False
     anchors: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -63,6 +66,7 @@ class GridShape:
             positions=sizes.positions,
             motion=sizes.motion,
             rewrites=sizes.rewrites,
+            same_symbols=sizes.same_symbols,
             anchors=spec.anchors,
         )
 
@@ -82,11 +86,15 @@ class GridShape:
         )
 
     @property
+    def shown_symbols(self) -> int:
+        """Symbols that have a plane: symbol 0 has none where there is a border."""
+        return self.num_symbols - (1 if self.border else 0)
+
+    @property
     def planes(self) -> int:
         """Channels that `SymbolPlanes` gives."""
-        dropped = 1 if self.border else 0
         edges = 2 if self.anchors else 0
-        return (self.num_symbols - dropped + edges) * self.downsample**2
+        return (self.shown_symbols + edges) * self.downsample**2
 
     def viewpoint(self) -> Viewpoint | None:
         """Where grids are looked at from, if the domain has anchors."""
@@ -260,10 +268,19 @@ class CellAttention(nn.Module):
 
 
 class Trunk(nn.Module):
-    """Planes `[B, planes, h, w]` -> features `[B, channels, h, w]`."""
+    """Planes `[B, planes, h, w]` -> features `[B, channels, h, w]`.
+
+    The last blocks attend over all cells; `same_symbols` adds an exchange to every block.
+    """
 
     def __init__(
-        self, shape: GridShape, planes: int, channels: int, blocks: int, attention: int = 0
+        self,
+        shape: GridShape,
+        planes: int,
+        channels: int,
+        blocks: int,
+        attention: int = 0,
+        same_symbols: bool = False,
     ) -> None:
         super().__init__()
         self.stem = nn.Conv2d(planes, channels, 3, padding=1)
@@ -273,6 +290,8 @@ class Trunk(nn.Module):
         layers: list[nn.Module] = []
         for block in range(blocks):
             layers.append(ResidualBlock(channels, pooled=block % 2 == 1))
+            if same_symbols:
+                layers.append(SameSymbols(channels, shape.shown_symbols, shape.downsample))
             if block >= blocks - attention:
                 layers.append(CellAttention(channels))
         self.blocks = nn.Sequential(*layers)
@@ -282,7 +301,11 @@ class Trunk(nn.Module):
         features = self.stem(planes)
         if self.positions is not None:
             features = features + self.positions
-        return self.blocks(functional.relu(features))
+        features = functional.relu(features)
+        for layer in self.blocks:
+            exchanges = isinstance(layer, SameSymbols)
+            features = layer(features, planes) if exchanges else layer(features)
+        return features
 
 
 class Readout(nn.Module):

@@ -11,6 +11,21 @@ from hips.errors import ModelError
 REVIVED = 0.1
 """A code is revived when it is used less than this share of the mean use."""
 
+SHAPED: Mapping[str, tuple[str, ...]] = {
+    "network.same_symbols": ("subgoals", "prior", "heuristic"),
+    "network.policy_": ("policy",),
+    "network.detector_": ("detector",),
+    "network.encoder_": ("subgoals",),
+    "network.head_": ("subgoals",),
+    "network.changes": ("subgoals",),
+    "network.scaled_codes": ("subgoals",),
+    "network.dynamics_": ("dynamics",),
+    "policy.": ("policy",),
+    "vqvae.": ("subgoals", "prior"),
+    "heuristic.": ("heuristic",),
+}
+"""The networks that settings with these beginnings shape; all others shape every network."""
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkSizes:
@@ -18,9 +33,12 @@ class NetworkSizes:
 
     `policy_downsample` and `dynamics_downsample` fold the grids of those two networks, which look
     at single cells; 0 folds them like the others. `dynamics_attention` is how many of the last
-    blocks of the dynamics attend over all cells; -1 attends like the others. `changes` shows the
-    encoder of subgoals what comes and what goes instead of both states, and `scaled_codes` gives
-    codes the length √D instead of 1 before they are decoded; both make learning faster.
+    blocks of the dynamics attend over all cells; -1 attends like the others. `same_symbols` lets
+    cells with the same symbol exchange features (see `SameSymbols`), and `dynamics_relations` is
+    the number of places with which the dynamics compare every cell (see `Dynamics`). `changes`
+    shows the encoder of subgoals what comes and what goes instead of both states, and
+    `scaled_codes` gives codes the length √D instead of 1 before they are decoded; both make
+    learning faster.
     """
 
     channels: int = 48
@@ -30,6 +48,7 @@ class NetworkSizes:
     positions: bool = True
     motion: int = 0
     rewrites: bool = False
+    same_symbols: bool = False
     policy_channels: int = 32
     policy_blocks: int = 4
     policy_downsample: int = 0
@@ -43,6 +62,7 @@ class NetworkSizes:
     dynamics_blocks: int = 2
     dynamics_downsample: int = 0
     dynamics_attention: int = -1
+    dynamics_relations: int = 0
     changes: bool = False
     scaled_codes: bool = False
 
@@ -118,3 +138,9 @@ class NetworkPlan:
             "vqvae.code_dimension": self.code_dimension,
             "heuristic.num_bins": self.num_bins,
         }
+
+
+def shaped_networks(setting: str) -> tuple[str, ...]:
+    """The networks that a setting shapes, by its name in a configuration; empty for all."""
+    found = [names for beginning, names in SHAPED.items() if setting.startswith(beginning)]
+    return found[0] if found else ()

@@ -72,7 +72,7 @@ class SubgoalModel(nn.Module):
         )
         # Revived codes start well above the threshold: the next batches decide, not the first one.
         self.codebook._codebook.reset_cluster_size = max(1, round(10 * revive_below))
-        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention)
+        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention, shape.same_symbols)
         self.narrow = nn.Conv2d(channels, head_channels, 1)
         self.code_in = nn.Linear(code_dimension, head_channels)
         self.head = nn.ModuleList(

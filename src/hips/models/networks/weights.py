@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import torch
@@ -24,8 +24,10 @@ def save_weights(networks: Networks, folder: Path) -> None:
         save_file(weights, temporary)
 
 
-def load_weights(networks: Networks, folder: Path) -> None:
+def load_weights(networks: Networks, folder: Path, without: Collection[str] = ()) -> None:
     """Puts the weights of a bundle's folder into networks of the same sizes, as fp32.
+
+    The networks named in `without` stay as they are, and may be of any size.
 
     Raises:
         ModelError: the file is missing, damaged or for networks of other sizes.
@@ -37,7 +39,10 @@ def load_weights(networks: Networks, folder: Path) -> None:
         stored = load_file(path)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: damaged ({error}); install the model again.") from None
-    _check_sizes(path, stored, networks.state_dict())
+    present = networks.state_dict()
+    kept = {name: value for name, value in present.items() if name.split(".")[0] in without}
+    stored = {n: value for n, value in stored.items() if n.split(".")[0] not in without} | kept
+    _check_sizes(path, stored, present)
     # Copying into the parameters turns fp16 into their fp32.
     networks.load_state_dict(stored)
 

@@ -1,0 +1,91 @@
+"""Relations between distant cells, for worlds where one cell tells what may happen at another."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+SHARPNESS = 10.0
+"""How much faster than other weights places are learnt."""
+RARE = -4.0
+"""Initial score of copying a symbol: seldom, compared with staying the same."""
+SMALLEST = 1e-9
+
+
+class Matches(nn.Module):
+    """Which cells show the symbol of a learned place: `[B, S, h, w]` -> `[B, places, h, w]`.
+
+    Convolutions see what is near and attention mixes what it finds; whether two symbols are *equal*
+    they would have to learn for each symbol.
+    """
+
+    def __init__(self, places: int, cells: int) -> None:
+        super().__init__()
+        self.places = nn.Parameter(torch.zeros(places, cells))
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """Compares every cell with every place."""
+        cells = planes.flatten(2)
+        wanted = torch.matmul(cells, (SHARPNESS * self.places).T)
+        matches = torch.matmul(wanted.transpose(1, 2), cells)
+        return matches.view(len(planes), -1, *planes.shape[2:])
+
+
+class CopiedSymbols(nn.Module):
+    """Scores of symbols that cells take over from any other cell, as pointer networks copy words.
+
+    A cell's score of a symbol is the log of the summed weights of all cells that show it. So the
+    gradient is shared between the few cells that would have been right, however many there are.
+    """
+
+    def __init__(self, channels: int, width: int = 32) -> None:
+        super().__init__()
+        self.query = nn.Conv2d(channels, width, 1)
+        self.key = nn.Conv2d(channels, width, 1)
+        self.takes = nn.Conv2d(channels, 1, 1)
+        self.gives = nn.Conv2d(channels, 1, 1)
+        self.base = nn.Parameter(torch.tensor(RARE))
+        self.scale = width**-0.5
+
+    def forward(self, features: Tensor, planes: Tensor) -> Tensor:
+        """Features `[B, C, h, w]` and symbols `[B, S, h, w]` -> scores `[B, h, w, S]`."""
+        query, key = self.query(features).flatten(2), self.key(features).flatten(2)
+        weights = torch.matmul(query.transpose(1, 2), key) * self.scale
+        weights = weights + self.takes(features).flatten(2).transpose(1, 2)
+        weights = weights + self.gives(features).flatten(2) + self.base
+        largest = weights.amax(dim=2, keepdim=True).detach()
+        summed = torch.matmul((weights - largest).exp(), planes.flatten(2).transpose(1, 2))
+        scores = (summed + SMALLEST).log() + largest
+        return scores.view(len(planes), *planes.shape[2:], -1)
+
+
+class SameSymbols(nn.Module):
+    """Cells that show the same symbol tell each other what is around them.
+
+    One hop of a relation such as key and lock, however many cells there are and wherever they
+    stand. A cell hears the mean of the *others*, and nothing if it is the only one.
+    """
+
+    def __init__(self, channels: int, symbols: int, fold: int) -> None:
+        super().__init__()
+        self.symbols, self.parts = symbols, fold**2
+        self.width = channels // 2
+        self.norm = nn.LayerNorm(channels)
+        self.say = nn.Linear(channels, self.parts * self.width)
+        self.hear = nn.Linear(self.parts * self.width, channels)
+
+    def forward(self, features: Tensor, planes: Tensor) -> Tensor:
+        """Features `[B, C, h, w]`; planes `[B, symbols · fold² + …, h, w]` as they were folded."""
+        batch, channels, rows, columns = features.shape
+        shown = planes[:, : self.symbols * self.parts].reshape(batch, self.symbols, -1)
+        cells = features.flatten(2).transpose(1, 2)
+        said = self.say(self.norm(cells)).view(batch, rows * columns, self.parts, self.width)
+        said = said.transpose(1, 2).reshape(batch, -1, self.width)
+        at_cells = shown.transpose(1, 2)
+        own = said * at_cells.sum(dim=2, keepdim=True)
+        others = torch.matmul(at_cells, torch.matmul(shown, said)) - own
+        number = torch.matmul(at_cells, shown.sum(dim=2, keepdim=True))
+        heard = others / (number - 1.0).clamp(min=1.0)
+        heard = heard.view(batch, self.parts, rows * columns, self.width).transpose(1, 2)
+        mixed = self.hear(heard.reshape(batch, rows * columns, -1))
+        return features + mixed.transpose(1, 2).reshape(batch, channels, rows, columns)
