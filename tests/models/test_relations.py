@@ -24,7 +24,7 @@ def _grids(count: int, height: int, width: int, symbols: int) -> torch.Tensor:
 def test_matches_marks_the_cells_that_show_what_a_place_shows() -> None:
     states = _grids(4, 3, 5, 3)
     planes = SymbolPlanes(GridShape(3, 5, 3, 2))(states)
-    matches = Matches(2, 15)
+    matches = Matches(2, symbols=3, cells=15)
     with torch.no_grad():
         matches.places[0, 0] = 1.0 / SHARPNESS
         matches.places[1, 7] = 1.0 / SHARPNESS
@@ -32,6 +32,17 @@ def test_matches_marks_the_cells_that_show_what_a_place_shows() -> None:
     assert found.shape == (4, 2, 3, 5)
     torch.testing.assert_close(found[:, 0], (states == states[:, :1, :1]).float())
     torch.testing.assert_close(found[:, 1], (states == states[:, 1:2, 2:3]).float())
+
+
+def test_matches_of_a_folded_grid() -> None:
+    states = _grids(4, 4, 6, 3)
+    shape = GridShape(4, 6, 3, 2, downsample=2)
+    matches = shape.matches(1)
+    assert matches is not None
+    with torch.no_grad():
+        matches.places[0, 0] = 1.0 / SHARPNESS  # the first part of the first folded cell
+    found = functional.pixel_shuffle(matches(SymbolPlanes(shape)(states)), 2)
+    torch.testing.assert_close(found[:, 0], (states == states[:, :1, :1]).float())
 
 
 def test_a_cell_can_copy_the_symbol_of_any_other_cell() -> None:
@@ -89,9 +100,12 @@ def test_cells_hear_the_mean_of_the_others_with_their_symbol(fold: int, border: 
 def test_relations_need_single_cells_at_fixed_places() -> None:
     tiles = domains.create("sliding_tiles")
     folded = ["network.dynamics_relations=1", "network.dynamics_downsample=2"]
-    for settings in (folded, ["network.dynamics_relations=1", "network.positions=false"]):
-        with pytest.raises(ConfigError, match="dynamics_relations compares single cells"):
-            build_networks(tiles.spec, override(default_config(tiles, "smoke"), settings))
+    with pytest.raises(ConfigError, match="dynamics_relations lets single cells copy"):
+        build_networks(tiles.spec, override(default_config(tiles, "smoke"), folded))
+    for name in ("network.dynamics_relations", "network.subgoal_relations"):
+        anywhere = [f"{name}=1", "network.positions=false"]
+        with pytest.raises(ConfigError, match=f"{name} compares cells with fixed places"):
+            build_networks(tiles.spec, override(default_config(tiles, "smoke"), anywhere))
     config = override(default_config(tiles, "smoke"), ["network.dynamics_relations=-1"])
     with pytest.raises(ConfigError, match="0 or more"):
         build_networks(tiles.spec, config)
@@ -104,6 +118,9 @@ def test_networks_with_relations_have_gradients_everywhere() -> None:
     states = _grids(4, 3, 3, 9)
     scores = networks.dynamics(states, torch.zeros(4, dtype=torch.long))
     assert scores.shape == (4, 3, 3, tiles.spec.num_symbols)
+    decoder = override(default_config(tiles, "smoke"), ["network.subgoal_relations=2"])
+    decoded = build_networks(tiles.spec, decoder).subgoals.features(states)
+    assert decoded.shape[0] == 4
     codes, actions = networks.prior(states)
     (scores.sum() + codes[:, 0].sum() + actions[:, 0].sum()).backward()
     for name in ("dynamics", "prior"):

@@ -16,6 +16,7 @@ from hips.planner.components import SearchSettings
 from hips.planner.parallel import SolveOptions
 from hips.planner.protocols import DynamicsMode
 from hips.planner.result import Result
+from hips.planner.rollouts import CONFIDENCE
 from hips.planner.search import OnResult
 
 Peer: TypeAlias = Callable[[Domain, Grid, float | None], Result]
@@ -78,6 +79,7 @@ class Method:
         tuning = self._settings().tuning(domain)
         mixed, jumping = self.search in (None, "hips-eps"), self.search != "low-level"
         softened = jumping and tuning.temperature != 1.0
+        careful = tuning.confidence != CONFIDENCE
         return " ".join(
             [
                 self.search or "search",
@@ -87,6 +89,7 @@ class Method:
                 *([f"mass={tuning.mass:g}"] if jumping else []),
                 *([] if tuning.weight == 1.0 else [f"weight={tuning.weight:g}"]),
                 *([f"temperature={tuning.temperature:g}"] if softened else []),
+                *([f"confidence={tuning.confidence:g}"] if jumping and careful else []),
                 *([f"reach={tuning.horizon}"] if jumping and tuning.horizon else []),
                 *(["closed"] if self.close_on_generation else []),
                 *([] if self.data is None else [f"data={self.data}"]),

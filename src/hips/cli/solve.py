@@ -174,7 +174,6 @@ def solve_levels(
     from hips.planner.outcomes import exit_code
     from hips.planner.parallel import SolveOptions, solve_in_processes
     from hips.planner.protocols import DynamicsMode
-    from hips.planner.rollouts import CONFIDENCE
 
     domain = make_domain(name, variant, settings, plugins)
     if levels:
@@ -189,7 +188,7 @@ def solve_levels(
         close_on_generation=close_on_generation,
         precision=None if precision is None else precision.value,
         device=device,
-        confidence=CONFIDENCE if confidence is None else confidence,
+        confidence=confidence,
         hope=hope,
         horizon=horizon,
         mass=mass,

@@ -109,6 +109,8 @@ class Preset:
         mass: share of the prior's mass whose codes are decoded.
         weight: what the search multiplies the heuristic with; above 1 it is greedier.
         temperature: what the search divides log π_SG by; above 1 it trusts the prior less.
+        confidence: least probability of a foreseen action that is executed without asking the
+            policy again; None for the usual one.
         hope: subgoals that the policy gives less chance of getting there are not tried.
         reach: most low-level steps to a subgoal in search; None for the H of the model's training.
         laptop: settings of training at laptop size that differ from the paper's, each as
@@ -137,6 +139,7 @@ class Preset:
     mass: float = 1.0
     weight: float = 1.0
     temperature: float = 1.0
+    confidence: float | None = None
     hope: float = 0.2
     reach: int | None = None
     laptop: tuple[str, ...] = ()

@@ -54,6 +54,7 @@ class Tuning:
     mass: float
     weight: float
     temperature: float
+    confidence: float
     hope: float
     horizon: int | None
 
@@ -67,7 +68,8 @@ class SearchSettings:
         evaluation: in which order nodes are expanded.
         epsilon: ε of eq:pi, 0 for the limit ε → 0.
         dynamics: who simulates what.
-        confidence: least probability of a foreseen action that is executed without asking again.
+        confidence: least probability of a foreseen action that is executed without asking again;
+            None what suits the domain.
         hope: least probability of getting to a subgoal with which its rollout goes on; 0 never
             gives up, None what suits the domain.
         horizon: most low-level steps to a subgoal; None what suits the domain and the model.
@@ -87,7 +89,7 @@ class SearchSettings:
     evaluation: str | Evaluation | KeyFunction | None = None
     epsilon: float | None = None
     dynamics: DynamicsMode = DynamicsMode.TRUE
-    confidence: float = CONFIDENCE
+    confidence: float | None = None
     hope: float | None = None
     horizon: int | None = None
     close_on_generation: bool = False
@@ -117,6 +119,7 @@ class SearchSettings:
             preset.mass if self.mass is None else self.mass,
             preset.weight if self.weight is None else self.weight,
             preset.temperature if self.temperature is None else self.temperature,
+            _first(self.confidence, preset.confidence, CONFIDENCE),
             preset.hope if self.hope is None else self.hope,
             preset.reach if self.horizon is None else self.horizon,
         )
@@ -141,7 +144,7 @@ class SearchSettings:
             self.dynamics,
             components.model,
             components.horizon if tuning.horizon is None else tuning.horizon,
-            self.confidence,
+            tuning.confidence,
             tuning.hope,
         )
 
@@ -152,6 +155,13 @@ class SearchSettings:
         if expander.heuristic is None:
             return "levin_ts"
         return "phs_star" if expander.generator is None else domain.preset.evaluation
+
+
+def _first(asked: float | None, suitable: float | None, usual: float) -> float:
+    """The first of three that there is."""
+    if asked is not None:
+        return asked
+    return usual if suitable is None else suitable
 
 
 def _weighted(heuristic: Heuristic | None, weight: float) -> Heuristic | None:

@@ -58,8 +58,9 @@ class PriorStage(Stage):
         self.validation = self._with_codes(valid.draw(rng, VALIDATION_SAMPLES, augment=False))
 
     def prepare(self) -> None:
-        """Takes over the VQ-VAE's trunk."""
-        self.objective.prior.trunk.load_state_dict(self.model.trunk.state_dict())
+        """Takes over the VQ-VAE's trunk, unless that one is made to see less."""
+        if self.model.matches is None:
+            self.objective.prior.trunk.load_state_dict(self.model.trunk.state_dict())
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """States with the codes of their next subgoals."""

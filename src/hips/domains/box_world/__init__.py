@@ -114,10 +114,16 @@ class BoxWorld(Domain):
             paper_demonstrations=22_100,
             epsilon=1e-3,
             temperature=4.0,
+            confidence=0.99,
             laptop=(
                 "segmentation=events",
                 "horizon=30",
                 "policy.chunk=30",
+                # Keys and locks of one colour belong together, wherever they are.
+                "network.same_symbols=True",
+                "network.subgoal_relations=2",
+                "network.changes=True",
+                "network.scaled_codes=True",
                 "network.policy_downsample=1",
                 "network.dynamics_downsample=1",
                 # A lock opens if it has the colour of the held cell, which then copies the content.

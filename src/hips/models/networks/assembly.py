@@ -35,7 +35,13 @@ class Networks(nn.Module):
         )
         for folded in (shape, policy_shape, dynamics_shape):
             _check(folded, plan)
-        _check_relations(dynamics_shape, sizes.dynamics_relations)
+        _check_relations(shape, sizes.subgoal_relations, "network.subgoal_relations")
+        _check_relations(dynamics_shape, sizes.dynamics_relations, "network.dynamics_relations")
+        if sizes.dynamics_relations and (dynamics_shape.downsample > 1 or dynamics_shape.border):
+            raise ConfigError(
+                "network.dynamics_relations lets single cells copy each other: it needs "
+                "network.dynamics_downsample=1 and a domain without a border."
+            )
         torch.manual_seed(stream_seed(plan.seed, "networks") % 2**63)
         state = (sizes.channels, sizes.blocks, sizes.attention)
         self.detector = Detector(
@@ -57,6 +63,7 @@ class Networks(nn.Module):
             head_layers=sizes.head_layers,
             changes=sizes.changes,
             scaled_codes=sizes.scaled_codes,
+            relations=sizes.subgoal_relations,
         )
         self.prior = Prior(shape, *state, num_codes=plan.num_codes)
         self.heuristic = Heuristic(shape, *state, plan.max_distance, plan.num_bins)
@@ -85,11 +92,11 @@ def _check(shape: GridShape, plan: NetworkPlan) -> None:
         raise ConfigError("horizon and policy.chunk must be at least 1, vqvae.num_codes 2.")
 
 
-def _check_relations(shape: GridShape, places: int) -> None:
+def _check_relations(shape: GridShape, places: int, setting: str) -> None:
     if places < 0:
-        raise ConfigError("network.dynamics_relations must be 0 or more places.")
-    if places and (shape.downsample > 1 or shape.border or not shape.positions):
+        raise ConfigError(f"{setting} must be 0 or more places.")
+    if places and (shape.anchors or not shape.positions):
         raise ConfigError(
-            "network.dynamics_relations compares single cells at fixed places: it needs "
-            "network.dynamics_downsample=1, network.positions=true and a domain without a border."
+            f"{setting} compares cells with fixed places: it needs network.positions=true and a "
+            "domain without anchors."
         )

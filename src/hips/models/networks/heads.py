@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hips.models.networks.layers import CellScores, GridShape, Readout, SymbolPlanes, Trunk
-from hips.models.networks.relations import CopiedSymbols, Matches
+from hips.models.networks.relations import CopiedSymbols, log_of_sum
 
 
 class Detector(nn.Module):
@@ -141,7 +139,7 @@ class Dynamics(nn.Module):
         inputs = shape.planes + shape.num_actions + relations
         self.trunk = Trunk(shape, inputs, channels, blocks, attention)
         self.cells = CellScores(shape, channels)
-        self.matches = Matches(relations, math.prod(shape.cells)) if relations else None
+        self.matches = shape.matches(relations)
         self.copied = CopiedSymbols(channels) if relations else None
 
     def forward(self, states: Tensor, actions: Tensor) -> Tensor:
@@ -156,4 +154,4 @@ class Dynamics(nn.Module):
         scores: Tensor = self.cells(features, states)
         if self.copied is None:
             return scores
-        return torch.logaddexp(scores, self.copied(features, planes))
+        return log_of_sum(scores, self.copied(features, planes))

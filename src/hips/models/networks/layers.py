@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +12,7 @@ from torch.nn import functional
 from hips.domains import GridSpec
 from hips.errors import ConfigError
 from hips.models.networks.plan import NetworkSizes
-from hips.models.networks.relations import SameSymbols
+from hips.models.networks.relations import Matches, SameSymbols
 from hips.models.networks.viewpoint import Viewpoint
 
 IMPOSSIBLE = -30.0
@@ -95,6 +96,11 @@ class GridShape:
         """Channels that `SymbolPlanes` gives."""
         edges = 2 if self.anchors else 0
         return (self.shown_symbols + edges) * self.downsample**2
+
+    def matches(self, places: int) -> Matches | None:
+        """Compares all cells with so many places, if any."""
+        cells = math.prod(self.cells) * self.downsample**2
+        return Matches(places, self.shown_symbols, cells) if places else None
 
     def viewpoint(self) -> Viewpoint | None:
         """Where grids are looked at from, if the domain has anchors."""

@@ -17,6 +17,7 @@ SHAPED: Mapping[str, tuple[str, ...]] = {
     "network.detector_": ("detector",),
     "network.encoder_": ("subgoals",),
     "network.head_": ("subgoals",),
+    "network.subgoal_": ("subgoals",),
     "network.changes": ("subgoals",),
     "network.scaled_codes": ("subgoals",),
     "network.dynamics_": ("dynamics",),
@@ -34,11 +35,11 @@ class NetworkSizes:
     `policy_downsample` and `dynamics_downsample` fold the grids of those two networks, which look
     at single cells; 0 folds them like the others. `dynamics_attention` is how many of the last
     blocks of the dynamics attend over all cells; -1 attends like the others. `same_symbols` lets
-    cells with the same symbol exchange features (see `SameSymbols`), and `dynamics_relations` is
-    the number of places with which the dynamics compare every cell (see `Dynamics`). `changes`
-    shows the encoder of subgoals what comes and what goes instead of both states, and
-    `scaled_codes` gives codes the length √D instead of 1 before they are decoded; both make
-    learning faster.
+    cells with the same symbol exchange features (see `SameSymbols`). `subgoal_relations` and
+    `dynamics_relations` are the numbers of places with which the decoder of subgoals and the
+    dynamics compare every cell (see `SubgoalModel` and `Dynamics`). `changes` shows the encoder
+    of subgoals what comes and what goes instead of both states, and `scaled_codes` gives codes
+    the length √D instead of 1 before they are decoded; both make learning faster.
     """
 
     channels: int = 48
@@ -49,6 +50,7 @@ class NetworkSizes:
     motion: int = 0
     rewrites: bool = False
     same_symbols: bool = False
+    subgoal_relations: int = 0
     policy_channels: int = 32
     policy_blocks: int = 4
     policy_downsample: int = 0

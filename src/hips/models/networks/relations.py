@@ -7,28 +7,38 @@ from torch import Tensor, nn
 
 SHARPNESS = 10.0
 """How much faster than other weights places are learnt."""
-RARE = -4.0
-"""Initial score of copying a symbol: seldom, compared with staying the same."""
+RARE = -1.0
+"""Initial score of copying a cell: less than staying the same, but enough to be found out."""
 SMALLEST = 1e-9
 
 
+def log_of_sum(first: Tensor, second: Tensor) -> Tensor:
+    """log(exp(first) + exp(second)), which ONNX has no operator for."""
+    return torch.maximum(first, second) + (1.0 + (first - second).abs().neg().exp()).log()
+
+
 class Matches(nn.Module):
-    """Which cells show the symbol of a learned place: `[B, S, h, w]` -> `[B, places, h, w]`.
+    """Which cells show the symbol of a learned place.
 
     Convolutions see what is near and attention mixes what it finds; whether two symbols are *equal*
     they would have to learn for each symbol.
     """
 
-    def __init__(self, places: int, cells: int) -> None:
+    def __init__(self, places: int, symbols: int, cells: int) -> None:
         super().__init__()
+        self.symbols = symbols
         self.places = nn.Parameter(torch.zeros(places, cells))
 
     def forward(self, planes: Tensor) -> Tensor:
-        """Compares every cell with every place."""
-        cells = planes.flatten(2)
+        """Compares every cell with every place, whether they are folded or not.
+
+        Planes `[B, symbols · fold² + …, h, w]` -> `[B, places · fold², h, w]`.
+        """
+        batch, _, rows, columns = planes.shape
+        parts = self.places.shape[1] // (rows * columns)
+        cells = planes[:, : self.symbols * parts].reshape(batch, self.symbols, -1)
         wanted = torch.matmul(cells, (SHARPNESS * self.places).T)
-        matches = torch.matmul(wanted.transpose(1, 2), cells)
-        return matches.view(len(planes), -1, *planes.shape[2:])
+        return torch.matmul(wanted.transpose(1, 2), cells).view(batch, -1, rows, columns)
 
 
 class CopiedSymbols(nn.Module):

@@ -35,6 +35,10 @@ class SubgoalModel(nn.Module):
 
     Codes live on the unit sphere (cosine similarity), which keeps the codebook in use. A code that
     is used less than `revive_below` times a batch, on average, is replaced by a sample's.
+
+    A decoder that sees through the whole puzzle decodes the demonstrator's choice whatever the
+    code, and nothing else where it errs. With `relations` it compares cells with that many places
+    and looks no farther: it knows what is possible, and leaves to the prior what is good.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class SubgoalModel(nn.Module):
         head_layers: int = 3,
         changes: bool = False,
         scaled_codes: bool = False,
+        relations: int = 0,
     ) -> None:
         super().__init__()
         self.changes = changes
@@ -72,7 +77,16 @@ class SubgoalModel(nn.Module):
         )
         # Revived codes start well above the threshold: the next batches decide, not the first one.
         self.codebook._codebook.reset_cluster_size = max(1, round(10 * revive_below))
-        self.trunk = Trunk(shape, shape.planes, channels, blocks, attention, shape.same_symbols)
+        self.matches = shape.matches(relations)
+        looks_ahead = relations == 0
+        self.trunk = Trunk(
+            shape,
+            shape.planes + relations * shape.downsample**2,
+            channels,
+            blocks,
+            attention if looks_ahead else 0,
+            shape.same_symbols and looks_ahead,
+        )
         self.narrow = nn.Conv2d(channels, head_channels, 1)
         self.code_in = nn.Linear(code_dimension, head_channels)
         self.head = nn.ModuleList(
@@ -91,7 +105,10 @@ class SubgoalModel(nn.Module):
 
     def features(self, states: Tensor) -> Tensor:
         """What the decoder knows of a state, once per state: `[B, head channels, h, w]`."""
-        return self.narrow(self.trunk(self.planes(states)))
+        planes = self.planes(states)
+        if self.matches is not None:
+            planes = torch.cat([planes, self.matches(planes)], dim=1)
+        return self.narrow(self.trunk(planes))
 
     def decode(self, features: Tensor, codes: Tensor, states: Tensor) -> Tensor:
         """Cell scores `[M, H, W, symbols]` of g(e, s) for codes `[M, D]`."""
