@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
 from hips import domains
 from hips.errors import ConfigError
+from hips.models import bundle
 from hips.models.networks.layers import GridShape, SymbolPlanes
 from hips.models.networks.relations import SHARPNESS, CopiedSymbols, Matches, SameSymbols
+from hips.seeding import stream
 from hips.training.config import default_config, override
 from hips.training.networks import build_networks
+from tests.models.untrained import export_untrained
 
 
 def _grids(count: int, height: int, width: int, symbols: int) -> torch.Tensor:
@@ -127,3 +132,19 @@ def test_networks_with_relations_have_gradients_everywhere() -> None:
         for inner, parameter in getattr(networks, name).named_parameters():
             assert parameter.grad is not None, (name, inner)
             assert math.isfinite(float(parameter.grad.abs().sum()))
+
+
+def test_exported_networks_with_relations_take_any_number_of_states(tmp_path: Path) -> None:
+    tiles = domains.create("sliding_tiles", height=3, width=3)
+    settings = ["dynamics_relations=2", "subgoal_relations=2", "same_symbols=true"]
+    config = override(default_config(tiles, "smoke"), [f"network.{each}" for each in settings])
+    networks = export_untrained(tiles, config, tmp_path).eval()
+    runtime = bundle.load(tmp_path, tiles).runtime
+    states = tiles.sample(stream(0, "relations"), 3)
+    actions = np.arange(3)
+    with torch.no_grad():
+        scores = networks.dynamics(torch.from_numpy(states), torch.from_numpy(actions))
+        expected = networks.heuristic(torch.from_numpy(states))
+    np.testing.assert_array_equal(runtime.dynamics(states, actions), scores.argmax(dim=-1).numpy())
+    np.testing.assert_allclose(runtime.heuristic(states), expected.numpy(), rtol=0.1)
+    assert runtime.decode(states, np.zeros(5, np.int64), np.arange(5)).shape[0] == 5

@@ -66,7 +66,8 @@ class CopiedSymbols(nn.Module):
         largest = weights.amax(dim=2, keepdim=True).detach()
         summed = torch.matmul((weights - largest).exp(), planes.flatten(2).transpose(1, 2))
         scores = (summed + SMALLEST).log() + largest
-        return scores.view(len(planes), *planes.shape[2:], -1)
+        batch, _, rows, columns = planes.shape
+        return scores.view(batch, rows, columns, -1)
 
 
 class SameSymbols(nn.Module):
