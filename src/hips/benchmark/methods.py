@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hips import baselines
-from hips.domains import Domain, Grid
+from hips.domains.base import CONFIDENCE, Domain, Grid
 from hips.errors import ConfigError, ModelError
 from hips.models import bundle
 from hips.planner.budget import Budget
@@ -16,7 +16,6 @@ from hips.planner.components import SearchSettings
 from hips.planner.parallel import SolveOptions
 from hips.planner.protocols import DynamicsMode
 from hips.planner.result import Result
-from hips.planner.rollouts import CONFIDENCE
 from hips.planner.search import OnResult
 
 Peer: TypeAlias = Callable[[Domain, Grid, float | None], Result]
@@ -79,7 +78,7 @@ class Method:
         tuning = self._settings().tuning(domain)
         mixed, jumping = self.search in (None, "hips-eps"), self.search != "low-level"
         softened = jumping and tuning.temperature != 1.0
-        careful = tuning.confidence != CONFIDENCE
+        careful = jumping and tuning.confidence != CONFIDENCE
         return " ".join(
             [
                 self.search or "search",
@@ -89,7 +88,7 @@ class Method:
                 *([f"mass={tuning.mass:g}"] if jumping else []),
                 *([] if tuning.weight == 1.0 else [f"weight={tuning.weight:g}"]),
                 *([f"temperature={tuning.temperature:g}"] if softened else []),
-                *([f"confidence={tuning.confidence:g}"] if jumping and careful else []),
+                *([f"confidence={tuning.confidence:g}"] if careful else []),
                 *([f"reach={tuning.horizon}"] if jumping and tuning.horizon else []),
                 *(["closed"] if self.close_on_generation else []),
                 *([] if self.data is None else [f"data={self.data}"]),

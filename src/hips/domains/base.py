@@ -29,6 +29,9 @@ Image: TypeAlias = npt.NDArray[np.uint8]  # [height, width, 3]
 QUALITIES: Mapping[str, float] = {"paper": 0.0, "mixed": 0.5, "good": 0.8, "best": 1.0}
 """Named points on the scale of demonstration quality, from wandering to near-optimal."""
 
+CONFIDENCE = 0.95
+"""Least probability of a foreseen action that is executed without asking again, by default."""
+
 
 @dataclass(frozen=True, slots=True)
 class GridSpec:
@@ -110,7 +113,7 @@ class Preset:
         weight: what the search multiplies the heuristic with; above 1 it is greedier.
         temperature: what the search divides log π_SG by; above 1 it trusts the prior less.
         confidence: least probability of a foreseen action that is executed without asking the
-            policy again; None for the usual one.
+            policy again.
         hope: subgoals that the policy gives less chance of getting there are not tried.
         reach: most low-level steps to a subgoal in search; None for the H of the model's training.
         laptop: settings of training at laptop size that differ from the paper's, each as
@@ -139,7 +142,7 @@ class Preset:
     mass: float = 1.0
     weight: float = 1.0
     temperature: float = 1.0
-    confidence: float | None = None
+    confidence: float = CONFIDENCE
     hope: float = 0.2
     reach: int | None = None
     laptop: tuple[str, ...] = ()

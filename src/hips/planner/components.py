@@ -19,7 +19,6 @@ from hips.planner.protocols import (
     ReachPolicy,
     SubgoalGenerator,
 )
-from hips.planner.rollouts import CONFIDENCE
 
 SEARCHES = ("hips-eps", "hips", "low-level")
 """Which children a node has: subgoals and actions, only subgoals, only actions."""
@@ -119,7 +118,7 @@ class SearchSettings:
             preset.mass if self.mass is None else self.mass,
             preset.weight if self.weight is None else self.weight,
             preset.temperature if self.temperature is None else self.temperature,
-            _first(self.confidence, preset.confidence, CONFIDENCE),
+            preset.confidence if self.confidence is None else self.confidence,
             preset.hope if self.hope is None else self.hope,
             preset.reach if self.horizon is None else self.horizon,
         )
@@ -155,13 +154,6 @@ class SearchSettings:
         if expander.heuristic is None:
             return "levin_ts"
         return "phs_star" if expander.generator is None else domain.preset.evaluation
-
-
-def _first(asked: float | None, suitable: float | None, usual: float) -> float:
-    """The first of three that there is."""
-    if asked is not None:
-        return asked
-    return usual if suitable is None else suitable
 
 
 def _weighted(heuristic: Heuristic | None, weight: float) -> Heuristic | None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hips.domains.base import Bools, Domain, Grids
+from hips.domains.base import CONFIDENCE, Bools, Domain, Grids
 from hips.errors import ConfigError, ContractError
 from hips.planner import rollouts
 from hips.planner.kernels import as_rows, first_occurrences, rows_differ
@@ -101,7 +101,7 @@ class Hybrid:
     mode: DynamicsMode = DynamicsMode.TRUE
     model: Dynamics | None = None
     horizon: int | None = None
-    confidence: float = rollouts.CONFIDENCE
+    confidence: float = CONFIDENCE
     hope: float = 0.0
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hips.domains.base import Actions, Bools, Grids
+from hips.domains.base import CONFIDENCE, Actions, Bools, Grids
 from hips.planner.kernels import as_rows, hash_rows, rows_differ
 from hips.planner.protocols import NO_ACTION, Floats, Foresight, Ints, ReachPolicy
 
@@ -24,8 +24,6 @@ StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
 GoalFunction: TypeAlias = Callable[[Grids], Bools]
 
 NOT_VISITED = -1  # hashes are not negative
-CONFIDENCE = 0.95
-"""Least probability of a foreseen action that is executed without asking again, by default."""
 SECOND_CHANCES = 2
 """How often a rollout may try another action where the likeliest leads nowhere new."""
 

@@ -37,11 +37,8 @@ class Networks(nn.Module):
             _check(folded, plan)
         _check_relations(shape, sizes.subgoal_relations, "network.subgoal_relations")
         _check_relations(dynamics_shape, sizes.dynamics_relations, "network.dynamics_relations")
-        if sizes.dynamics_relations and (dynamics_shape.downsample > 1 or dynamics_shape.border):
-            raise ConfigError(
-                "network.dynamics_relations lets single cells copy each other: it needs "
-                "network.dynamics_downsample=1 and a domain without a border."
-            )
+        if sizes.dynamics_relations:
+            _check_copies(dynamics_shape)
         torch.manual_seed(stream_seed(plan.seed, "networks") % 2**63)
         state = (sizes.channels, sizes.blocks, sizes.attention)
         self.detector = Detector(
@@ -99,4 +96,12 @@ def _check_relations(shape: GridShape, places: int, setting: str) -> None:
         raise ConfigError(
             f"{setting} compares cells with fixed places: it needs network.positions=true and a "
             "domain without anchors."
+        )
+
+
+def _check_copies(shape: GridShape) -> None:
+    if shape.downsample > 1 or shape.border:
+        raise ConfigError(
+            "network.dynamics_relations lets single cells copy each other: it needs "
+            "network.dynamics_downsample=1 and a domain without a border."
         )

@@ -17,6 +17,11 @@ def log_of_sum(first: Tensor, second: Tensor) -> Tensor:
     return torch.maximum(first, second) + (1.0 + (first - second).abs().neg().exp()).log()
 
 
+def _cells_by_symbol(planes: Tensor, symbols: int, parts: int) -> Tensor:
+    """Which cells show each symbol, `[B, symbols, parts · h · w]`; `parts` are folded in one."""
+    return planes[:, : symbols * parts].reshape(planes.shape[0], symbols, -1)
+
+
 class Matches(nn.Module):
     """Which cells show the symbol of a learned place.
 
@@ -35,8 +40,7 @@ class Matches(nn.Module):
         Planes `[B, symbols · fold² + …, h, w]` -> `[B, places · fold², h, w]`.
         """
         batch, _, rows, columns = planes.shape
-        parts = self.places.shape[1] // (rows * columns)
-        cells = planes[:, : self.symbols * parts].reshape(batch, self.symbols, -1)
+        cells = _cells_by_symbol(planes, self.symbols, self.places.shape[1] // (rows * columns))
         wanted = torch.matmul(cells, (SHARPNESS * self.places).T)
         return torch.matmul(wanted.transpose(1, 2), cells).view(batch, -1, rows, columns)
 
@@ -88,7 +92,7 @@ class SameSymbols(nn.Module):
     def forward(self, features: Tensor, planes: Tensor) -> Tensor:
         """Features `[B, C, h, w]`; planes `[B, symbols · fold² + …, h, w]` as they were folded."""
         batch, channels, rows, columns = features.shape
-        shown = planes[:, : self.symbols * self.parts].reshape(batch, self.symbols, -1)
+        shown = _cells_by_symbol(planes, self.symbols, self.parts)
         cells = features.flatten(2).transpose(1, 2)
         said = self.say(self.norm(cells)).view(batch, rows * columns, self.parts, self.width)
         said = said.transpose(1, 2).reshape(batch, -1, self.width)
