@@ -8,7 +8,7 @@ import time
 import pytest
 
 from hips.errors import ConfigError, HipsError, LevelError, is_interrupt
-from hips.workers import run
+from hips.workers import cores, run
 
 
 def square(number: int) -> int:
@@ -67,3 +67,12 @@ def test_ctrl_c_is_recognised_inside_kernels() -> None:
     assert is_interrupt(KeyboardInterrupt())
     assert not is_interrupt(SystemError("other"))
     assert not is_interrupt(ConfigError("other"))
+
+
+def cores_seen(number: int) -> int:
+    return cores()
+
+
+def test_a_worker_process_keeps_one_core_busy() -> None:
+    assert cores() == len(os.sched_getaffinity(0))
+    assert {found for _, found in run(cores_seen, range(2), 2)} == {1}

@@ -18,6 +18,15 @@ Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 
 
+def cores() -> int:
+    """How many cores this process may keep busy: one in a worker process, else all it is given."""
+    if multiprocessing.parent_process() is not None:
+        return 1
+    # Not on every system; and a container may give fewer cores than the machine has.
+    affinity = getattr(os, "sched_getaffinity", None)
+    return (os.cpu_count() or 1) if affinity is None else len(affinity(0))
+
+
 def run(
     function: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int
 ) -> Iterator[tuple[Task, Outcome]]:

@@ -149,7 +149,7 @@ def test_the_exported_decoder_moves_symbols_too(name: str, tmp_path: Path) -> No
     grids = other.sample(stream(1, "export"), 3)
     parents, codes = np.array([0, 2, 1, 2, 0, 1, 2]), np.array([0, 1, 2, 3, 4, 0, 1])
     inputs = {"states": grids, "parents": parents, "codes": codes}
-    found = Graph(tmp_path / "decoder.onnx", threads=1)(inputs)[0]
+    found = Graph(tmp_path / "decoder.onnx")(inputs)[0]
     with torch.no_grad():
         expected = spec.module(*(torch.from_numpy(value) for value in inputs.values())).numpy()
     assert found.shape == (7, *other.spec.shape, other.spec.num_symbols)

@@ -130,6 +130,6 @@ def test_exported_graphs_agree(name: str, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = spec.module(*(torch.from_numpy(array) for array in given.values()))
     expected = expected if isinstance(expected, tuple) else (expected,)
-    found = Graph(tmp_path / "graph.onnx", threads=1)(given)
+    found = Graph(tmp_path / "graph.onnx")(given)
     for ours, theirs in zip(expected, found, strict=True):
         np.testing.assert_allclose(theirs, ours.numpy(), atol=1e-4)

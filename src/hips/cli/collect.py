@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -28,6 +27,7 @@ from hips.cli.options import (
 )
 from hips.domains import parse_quality
 from hips.errors import is_interrupt
+from hips.workers import cores
 
 
 class CollectionPreset(StrEnum):
@@ -101,7 +101,7 @@ def collect_demonstrations(
                 seed=seed,
                 out=out,
                 quality=level_of_skill,
-                workers=workers or os.cpu_count() or 1,
+                workers=workers or cores(),
                 levels=starts,
                 progress=progress,
             )

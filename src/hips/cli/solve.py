@@ -140,6 +140,10 @@ def solve_levels(
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Levels in lockstep.")] = 64,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Cores that share a network's rows; all, or one per worker."),
+    ] = None,
     improve: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Time to shorten each plan.")
     ] = 0.0,
@@ -188,6 +192,7 @@ def solve_levels(
         close_on_generation=close_on_generation,
         precision=None if precision is None else precision.value,
         device=device,
+        threads=threads,
         confidence=confidence,
         hope=hope,
         horizon=horizon,

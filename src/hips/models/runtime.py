@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hips.domains import Actions, Grids, Scores
 from hips.errors import ModelError
+from hips.models.rows import RowThreads
 
 Floats = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
+T = TypeVar("T", bound=np.generic)
 
 
 Precision = Literal["fp32", "int8"]
@@ -57,9 +59,6 @@ class Runtime(Protocol):
 class ArrayFunction(Protocol):
     """One graph: named arrays in, a list of arrays out."""
 
-    calls: int
-    """How often it ran."""
-
     def __call__(self, inputs: Mapping[str, npt.NDArray[Any]]) -> list[Any]:
         """The graph's outputs, in order."""
         ...
@@ -68,20 +67,18 @@ class ArrayFunction(Protocol):
 class Graph:
     """One ONNX graph; its session starts at the first call."""
 
-    def __init__(self, path: Path, threads: int) -> None:
-        self.path, self.threads = path, threads
-        self.calls = 0
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     @cached_property
     def _session(self) -> Any:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self.threads
+        # Rows are shared out among threads instead: see `hips.models.rows`.
+        options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Spinning threads would slow down whatever else runs on a small machine.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             return onnxruntime.InferenceSession(
                 str(self.path), options, providers=["CPUExecutionProvider"]
@@ -91,57 +88,87 @@ class Graph:
 
     def __call__(self, inputs: Mapping[str, npt.NDArray[Any]]) -> list[Any]:
         """The graph's outputs, in order."""
-        self.calls += 1
         outputs: list[Any] = self._session.run(None, dict(inputs))
         return outputs
 
 
 class GraphRuntime:
-    """A `Runtime` over one function for each name in `GRAPHS`."""
+    """A `Runtime` over one function for each name in `GRAPHS`.
 
-    def __init__(self, graphs: Mapping[str, ArrayFunction]) -> None:
+    Args:
+        graphs: the functions.
+        threads: how many of them may run at once, each with a part of the rows.
+    """
+
+    def __init__(self, graphs: Mapping[str, ArrayFunction], threads: int = 1) -> None:
         self._graphs = graphs
-
-    @property
-    def calls(self) -> dict[str, int]:
-        """How often each graph ran."""
-        return {name: graph.calls for name, graph in self._graphs.items()}
+        self._threads = RowThreads(threads)
+        self.calls = dict.fromkeys(graphs, 0)
+        """How often each graph was asked."""
 
     def policy(self, states: Grids, subgoals: Grids) -> tuple[Floats, Floats]:
         """Log π(a_1 … a_C | s, s_g), `[B, C, A]`, and the probability of getting there, `[B]`."""
-        actions, reachable = self._graphs["policy"]({"states": states, "subgoals": subgoals})
+        actions, reachable = self._rowwise("policy", states=states, subgoals=subgoals)
         return actions, reachable
 
     def prior(self, states: Grids) -> tuple[Floats, Floats]:
         """Log π_SG `[B, K]` and log π_BC `[B, A]`."""
-        codes, actions = self._graphs["prior"]({"states": states})
+        codes, actions = self._rowwise("prior", states=states)
         return codes, actions
 
     def decode(self, states: Grids, parents: Indices, codes: Indices) -> Scores:
-        """Cell scores `[M, H, W, symbols]` of the subgoals `codes[m]` of `states[parents[m]]`."""
-        decoder = self._graphs["decoder"]
-        scores: Scores = decoder({"states": states, "parents": parents, "codes": codes})[0]
-        return scores
+        """Cell scores `[M, H, W, symbols]` of the subgoals `codes[m]` of `states[parents[m]]`.
+
+        Each thread looks only at the states that its rows need: few, if parents ascend.
+        """
+
+        def part(rows: slice) -> Scores:
+            own = parents[rows]
+            first, last = own.min(initial=len(states)), own.max(initial=-1)
+            few = states[first : last + 1]
+            scores: Scores = self._graphs["decoder"](
+                {"states": few, "parents": own - first, "codes": codes[rows]}
+            )[0]
+            return scores
+
+        self.calls["decoder"] += 1
+        return _joined(self._threads.run(part, len(codes)))
 
     def heuristic(self, states: Grids) -> Floats:
         """Expected remaining steps `[B]`."""
-        distances: Floats = self._graphs["heuristic"]({"states": states})[0]
+        distances: Floats = self._rowwise("heuristic", states=states)[0]
         return distances
 
     def dynamics(self, states: Grids, actions: Actions) -> Grids:
         """Predicted next states `[B, H, W]`."""
-        following: Grids = self._graphs["dynamics"]({"states": states, "actions": actions})[0]
+        following: Grids = self._rowwise("dynamics", states=states, actions=actions)[0]
         return following
 
     def detector(self, states: Grids) -> tuple[Floats, Floats, Floats]:
         """Queries `[B, E]`, keys `[B, E]` and the bias of each distance `[H]`."""
+        self.calls["detector"] += 1
         queries, keys, bias = self._graphs["detector"]({"states": states})
         return queries, keys, bias
 
     def encode(self, states: Grids, subgoals: Grids) -> Indices:
         """The code of each step from a state to its subgoal, `[B]`."""
-        codes: Indices = self._graphs["encoder"]({"states": states, "subgoals": subgoals})[0]
+        codes: Indices = self._rowwise("encoder", states=states, subgoals=subgoals)[0]
         return codes
+
+    def _rowwise(self, name: str, **inputs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """The outputs of a graph whose inputs and outputs all have one row for each state."""
+        graph = self._graphs[name]
+
+        def part(rows: slice) -> list[npt.NDArray[Any]]:
+            return graph({key: value[rows] for key, value in inputs.items()})
+
+        self.calls[name] += 1
+        parts = self._threads.run(part, len(inputs["states"]))
+        return [_joined(pieces) for pieces in zip(*parts, strict=True)]
+
+
+def _joined(pieces: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 class OnnxRuntime(GraphRuntime):
@@ -150,7 +177,7 @@ class OnnxRuntime(GraphRuntime):
     Args:
         folder: the bundle.
         files: names of the files that belong to it; others in the folder are left alone.
-        threads: intra-operation threads; 1 is best as soon as anything else runs.
+        threads: how many cores share the rows of a call; 1 is best as soon as anything else runs.
         precision: `int8` takes the quantised graphs where the bundle has them.
     """
 
@@ -162,7 +189,8 @@ class OnnxRuntime(GraphRuntime):
         precision: Precision = "fp32",
     ) -> None:
         names = {graph: _graph_file(graph, files, precision) for graph in GRAPHS}
-        super().__init__({graph: Graph(folder / name, threads) for graph, name in names.items()})
+        graphs = {graph: Graph(folder / name) for graph, name in names.items()}
+        super().__init__(graphs, threads)
 
 
 def _graph_file(graph: str, files: Collection[str], precision: Precision) -> str:

@@ -82,6 +82,7 @@ class SearchSettings:
         temperature: what log π_SG is divided by: above 1 the prior is trusted less and the
             heuristic decides more; None what suits the domain.
         device: None runs the networks without torch; `cpu`, `cuda` … or `auto` runs torch there.
+        threads: cores that share the rows of a network; None takes all, in a worker process one.
     """
 
     search: str | None = None
@@ -97,6 +98,7 @@ class SearchSettings:
     weight: float | None = None
     temperature: float | None = None
     device: str | None = None
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         if self.search is not None and self.search not in SEARCHES:

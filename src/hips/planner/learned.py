@@ -76,13 +76,11 @@ class LearnedGenerator:
         return wanted
 
     def _decode(self, states: Grids, parents: Actions, codes: Actions) -> Grids:
-        """Targets of ascending `parents` and their codes, in parts; each needs few states."""
+        """Targets of ascending `parents` and their codes, in parts that fit into memory."""
         pieces = []
         for start in range(0, len(codes), DECODED_AT_ONCE):
             part = slice(start, start + DECODED_AT_ONCE)
-            first, last = parents[part][0], parents[part][-1]
-            few = states[first : last + 1]
-            scores = self.runtime.decode(few, parents[part] - first, codes[part])
+            scores = self.runtime.decode(states, parents[part], codes[part])
             pieces.append(self.domain.decode(scores, states[parents[part]]))
         return np.concatenate(pieces)
 

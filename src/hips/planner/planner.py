@@ -8,7 +8,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from hips import domains
+from hips import domains, workers
 from hips.domains.base import Domain, Grid
 from hips.errors import LevelError
 from hips.models import bundle
@@ -196,7 +196,8 @@ def installed_components(
         if model is None and not bundle.suits(sized):
             return Components()
         precision = settings.precision or ("int8" if settings.device is None else "fp32")
-        found = bundle.load(name, sized, precision=precision, device=settings.device)
+        threads = settings.threads or workers.cores()
+        found = bundle.load(name, sized, threads, precision, settings.device)
         tuning = settings.tuning(sized)
         return learned.components(found, tuning.mass, tuning.temperature)
 

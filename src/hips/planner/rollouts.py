@@ -15,9 +15,10 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from hips.domains.base import CONFIDENCE, Actions, Bools, Grids
-from hips.planner.kernels import as_rows, hash_rows, rows_differ
+from hips.planner.kernels import Bytes, as_rows, hash_row, hash_rows, rows_differ
 from hips.planner.protocols import NO_ACTION, Floats, Foresight, Ints, ReachPolicy
 
 StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
@@ -64,41 +65,83 @@ class _Walkers:
         self.repeats = np.zeros(count, dtype=np.int64)
 
     def step(self, step: StepFunction, rows: Ints, actions: Ints) -> Bools:
-        """Moves `rows`; returns which came to a state they had not been in. Others stay put."""
-        reached = step(self.states[rows], actions)
-        codes = hash_rows(as_rows(reached))
-        self.simulated[rows] += 1
-        new: Bools = ~(self.visited[rows] == codes[:, None]).any(axis=1)
-        moved = rows[new]
-        self.states[moved] = reached[new]
-        self.actions[moved, self.lengths[moved]] = actions[new]
-        self.lengths[moved] += 1
-        self.visited[moved, self.lengths[moved]] = codes[new]
-        return new
+        """Moves `rows`; returns which came to a state they had not been in. Others stay put.
 
-    def bar(self, rows: Ints, actions: Ints, new: Bools) -> Bools:
-        """Bars the actions that led nowhere new; returns which of `rows` have a chance left."""
-        self.barred[rows[new]] = NO_ACTION
-        stuck = rows[~new]
-        chance = self.repeats[stuck] < SECOND_CHANCES
-        tried = stuck[chance]
-        self.barred[tried, self.repeats[tried]] = actions[~new][chance]
-        self.repeats[stuck] += 1
-        return self.repeats[rows] <= SECOND_CHANCES
+        An action that led nowhere new is barred until the walker moves on.
+        """
+        reached = step(self.states[rows], actions)
+        return advance(
+            rows,
+            actions,
+            as_rows(reached),
+            as_rows(self.states),
+            self.actions,
+            self.lengths,
+            self.simulated,
+            self.visited,
+            self.barred,
+            self.repeats,
+        )
+
+    def going(self, rows: Ints) -> Bools:
+        """Which of `rows` have steps and second chances left."""
+        chance = self.repeats[rows] <= SECOND_CHANCES
+        return np.asarray(chance & (self.lengths[rows] < self.actions.shape[1]))
 
     def without_barred(self, rows: Ints, log_probabilities: Floats) -> tuple[Floats, Bools]:
         """Forbids barred first actions in `[B, C, A]`; returns also which rows have any."""
         barred = self.barred[rows]
         row, chance = np.nonzero(barred != NO_ACTION)
+        rerouted = np.zeros(len(rows), dtype=np.bool_)
         if len(row):
+            rerouted[row] = True
             log_probabilities = log_probabilities.copy()
             log_probabilities[row, 0, barred[row, chance]] = -np.inf
-        return log_probabilities, (barred != NO_ACTION).any(axis=1)
+        return log_probabilities, rerouted
 
     def finish(self, success: Bools, policy_calls: Ints) -> Rollouts:
         return Rollouts(
             self.states, self.actions, self.lengths, success, self.simulated, policy_calls
         )
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    rows: Ints,
+    actions: Ints,
+    reached: Bytes,
+    states: Bytes,
+    taken: Bytes,
+    lengths: Ints,
+    simulated: Ints,
+    visited: Ints,
+    barred: Ints,
+    repeats: Ints,
+) -> Bools:
+    """Notes that `actions` lead `rows` to `reached`; returns which of these states are new.
+
+    `rows`, `actions` and `reached` have one entry for each that moves, the others one for each
+    walker; see `_Walkers`.
+    """
+    new = np.ones(len(rows), dtype=np.bool_)
+    for m in range(len(rows)):
+        row = rows[m]
+        simulated[row] += 1
+        code = hash_row(reached[m], 0)
+        for i in range(lengths[row] + 1):
+            if visited[row, i] == code:
+                new[m] = False
+        if new[m]:
+            states[row] = reached[m]
+            taken[row, lengths[row]] = actions[m]
+            lengths[row] += 1
+            visited[row, lengths[row]] = code
+            barred[row] = NO_ACTION
+        else:
+            if repeats[row] < barred.shape[1]:
+                barred[row, repeats[row]] = actions[m]
+            repeats[row] += 1
+    return new
 
 
 def follow(
@@ -142,9 +185,8 @@ def follow(
             states = walkers.states[rows]
             missed = rows_differ(as_rows(states), as_rows(targets[rows]))
             done = new & (~missed | is_goal(states))
-            success[rows[done]] = True
-            hopeful = walkers.bar(rows, actions, new)
-            alive[moving] = hopeful & ~done & (walkers.lengths[rows] < horizon)
+            success[rows] = done
+            alive[moving] = walkers.going(rows) & ~done
         active = active[alive]
     return walkers.finish(success, policy_calls)
 

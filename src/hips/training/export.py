@@ -109,7 +109,7 @@ def _compare(spec: GraphSpec, path: Path) -> None:
     with torch.no_grad():
         expected = spec.module(*spec.inputs.values())
     expected = expected if isinstance(expected, tuple) else (expected,)
-    found = Graph(path, threads=1)({name: v.numpy() for name, v in spec.inputs.items()})
+    found = Graph(path)({name: v.numpy() for name, v in spec.inputs.items()})
     for name, ours, theirs in zip(spec.outputs, expected, found, strict=True):
         difference = np.abs(ours.numpy().astype(np.float64) - theirs).max(initial=0.0)
         scale = max(1.0, float(np.abs(ours.numpy()).max(initial=0.0)))

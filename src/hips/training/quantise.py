@@ -91,7 +91,7 @@ def quantise_bundle(
         source, target = folder / f"{name}.onnx", folder / f"{name}{INT8_SUFFIX}"
         quantise_graph(source, target, parts[:CALIBRATION_PARTS])
         held_out = parts[CALIBRATION_PARTS:] or parts
-        error = relative_error(Graph(source, 1), Graph(target, 1), held_out)
+        error = relative_error(Graph(source), Graph(target), held_out)
         if error <= MAX_ERROR:
             kept[name] = round(error, 5)
         else:

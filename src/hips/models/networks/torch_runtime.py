@@ -26,11 +26,9 @@ class TorchGraph:
 
     def __init__(self, module: nn.Module, device: torch.device) -> None:
         self.module, self.device = module.to(device).eval(), device
-        self.calls = 0
 
     def __call__(self, inputs: Mapping[str, npt.NDArray[Any]]) -> list[Any]:
         """The module's outputs, in order."""
-        self.calls += 1
         with torch.inference_mode(), _full_precision(self.device):
             # Copied: torch takes no array that is read-only or runs backwards.
             tensors = {
