@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -104,6 +105,28 @@ def test_equal_settings_have_one_configuration() -> None:
     best, fixed = PAPER.methods.get("hips_eps"), PAPER.methods.get("hips_eps_0")
     assert best.configuration(tiles) == fixed.configuration(tiles)
     assert best.configuration(boxes) != fixed.configuration(boxes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 0.5},
+        {"mass": 0.3},
+        {"weight": 7.0},
+        {"temperature": 5.0},
+        {"confidence": 0.7},
+        {"hope": 0.6},
+        {"reach": 3},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_whatever_a_preset_says_of_the_search_is_in_the_configuration(
+    change: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiles, method = domains.create("sliding_tiles"), PAPER.methods.get("hips_eps")
+    before, changed = method.configuration(tiles), dataclasses.replace(tiles.preset, **change)
+    monkeypatch.setattr(type(tiles), "preset", property(lambda self: changed))
+    assert method.configuration(tiles) != before
 
 
 def test_a_model_of_other_data_is_another_configuration_and_may_be_missing() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hips import baselines
-from hips.domains.base import CONFIDENCE, Domain, Grid
+from hips.domains.base import CONFIDENCE, HOPE, Domain, Grid
 from hips.errors import ConfigError, ModelError
 from hips.models import bundle
 from hips.planner.budget import Budget
@@ -79,6 +79,7 @@ class Method:
         mixed, jumping = self.search in (None, "hips-eps"), self.search != "low-level"
         softened = jumping and tuning.temperature != 1.0
         careful = jumping and tuning.confidence != CONFIDENCE
+        hopeful = jumping and tuning.hope != HOPE
         return " ".join(
             [
                 self.search or "search",
@@ -89,6 +90,7 @@ class Method:
                 *([] if tuning.weight == 1.0 else [f"weight={tuning.weight:g}"]),
                 *([f"temperature={tuning.temperature:g}"] if softened else []),
                 *([f"confidence={tuning.confidence:g}"] if careful else []),
+                *([f"hope={tuning.hope:g}"] if hopeful else []),
                 *([f"reach={tuning.horizon}"] if jumping and tuning.horizon else []),
                 *(["closed"] if self.close_on_generation else []),
                 *([] if self.data is None else [f"data={self.data}"]),

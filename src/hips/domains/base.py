@@ -32,6 +32,9 @@ QUALITIES: Mapping[str, float] = {"paper": 0.0, "mixed": 0.5, "good": 0.8, "best
 CONFIDENCE = 0.95
 """Least probability of a foreseen action that is executed without asking again, by default."""
 
+HOPE = 0.2
+"""Least chance of getting to a subgoal with which it is tried, by default."""
+
 
 @dataclass(frozen=True, slots=True)
 class GridSpec:
@@ -143,7 +146,7 @@ class Preset:
     weight: float = 1.0
     temperature: float = 1.0
     confidence: float = CONFIDENCE
-    hope: float = 0.2
+    hope: float = HOPE
     reach: int | None = None
     laptop: tuple[str, ...] = ()
 

@@ -83,8 +83,10 @@ class TravellingSalesman(Domain):
             demonstrations=10_000,
             paper_demonstrations=10_000,
             epsilon=0.0,
-            weight=2.0,
+            mass=0.95,
+            weight=6.0,
             temperature=2.0,
+            confidence=0.8,
             # The last cities may lie farther apart than the segments that the policy learnt from.
             hope=0.0,
             reach=50,
