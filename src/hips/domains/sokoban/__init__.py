@@ -76,9 +76,9 @@ class Sokoban(Domain):
             demonstrations=60_000,
             paper_demonstrations=10_340,
             quality=1.0,
-            epsilon=0.0,
-            mass=0.95,
+            mass=0.9,
             temperature=2.0,
+            hope=0.35,
             laptop=("segmentation=events",),
         )
 
