@@ -50,15 +50,14 @@ def test_a_model_answers_the_same_with_any_number_of_threads(name: str) -> None:
     one, three = (bundle.load(name, domain, threads, "int8").runtime for threads in (1, 3))
     states = domain.sample(stream(5, "rows"), 13)
     parents, codes = np.sort(np.arange(30) % 13), np.arange(30) % 8
-    for runtime_answers in zip(
-        (*one.prior(states), *one.policy(states, states[::-1]), one.heuristic(states)),
-        (*three.prior(states), *three.policy(states, states[::-1]), three.heuristic(states)),
-        strict=True,
-    ):
-        np.testing.assert_allclose(*runtime_answers, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(
-        one.decode(states, parents, codes),
-        three.decode(states, parents, codes),
-        rtol=1e-4,
-        atol=1e-4,
-    )
+    answers = [
+        (
+            *runtime.prior(states),
+            *runtime.policy(states, states[::-1]),
+            runtime.heuristic(states),
+            runtime.decode(states, parents, codes),
+        )
+        for runtime in (one, three)
+    ]
+    for expected, found in zip(*answers, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
