@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import math
+from unittest.mock import patch
+
 import pytest
 import torch
 from torch import nn
@@ -7,6 +10,7 @@ from torch import nn
 from hips import domains
 from hips.errors import ConfigError
 from hips.models.networks.assembly import Networks
+from hips.models.networks.heads import Heuristic
 from hips.models.networks.layers import GridShape, SymbolPlanes
 from hips.models.networks.vqvae import SubgoalModel
 from hips.seeding import stream
@@ -53,6 +57,29 @@ def test_subgoal_model(name: str) -> None:
     scores = model.decode(model.features(states), codes, states)
     assert scores.shape == (BATCH, *domain.spec.shape, domain.spec.num_symbols)
     _all_have_gradients(model, scores.sum())
+
+
+def _distances(heuristic: Heuristic, mixtures: list[dict[int, float]]) -> list[float]:
+    """What is read from chances of some distances, the rest of them being 0."""
+    chances = torch.zeros(len(mixtures), len(heuristic.centres))
+    for row, mixture in enumerate(mixtures):
+        for distance, chance in mixture.items():
+            chances[row, (heuristic.centres - distance).abs().argmin()] = chance
+    with patch.object(heuristic, "logits", return_value=chances.log()):
+        return [float(value) for value in heuristic(torch.zeros(1))]
+
+
+def test_a_likely_dead_end_waits_behind_every_living_state() -> None:
+    heuristic = _networks("sokoban")[1].heuristic
+    far = heuristic.max_distance
+    living, doubtful, likely, sure = _distances(
+        heuristic,
+        [{20: 1.0}, {20: 0.6, far: 0.4}, {20: 0.1, far: 0.9}, {20: 1e-4, far: 1 - 1e-4}],
+    )
+    assert living == pytest.approx(20, abs=1)
+    assert doubtful == pytest.approx(0.6 * 20 + 0.4 * far, abs=1)
+    assert doubtful < far < likely < sure < 20 * far
+    assert likely == pytest.approx(0.1 * 20 + 0.9 * far + far * math.log(5), rel=0.02)
 
 
 @pytest.mark.parametrize("name", domains.names())

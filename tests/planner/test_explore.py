@@ -27,6 +27,15 @@ def test_every_label_is_what_the_expert_says() -> None:
             assert domain.is_goal(replay(domain, state, plan)[-1:])[0]
 
 
+def test_where_no_plan_is_found_the_way_of_the_expert_is_labelled() -> None:
+    domain = domains.create("sokoban", height=7, width=7, boxes=2)
+    (level,) = domain.sample(stream(8, "given"), 1)
+    way = replay(domain, level, domain.expert(level, stream(0, "way")))
+    found = explore(domain, [level], expansions=1)
+    assert {state.tobytes() for state in found.states} == {state.tobytes() for state in way}
+    assert sorted(found.remaining) == list(range(len(way)))
+
+
 def test_the_same_seed_gives_the_same_labels() -> None:
     domain = domains.create("box_world")
     first, second = (explore(domain, levels=2, seed=5, expansions=15) for _ in range(2))

@@ -50,7 +50,8 @@ def explore_levels(
 ) -> None:
     """Search levels and ask the expert about every state that was expanded.
 
-    The heuristic learns from them what dead ends are: `hips train --labels FILE`.
+    Where the search finds no plan, the states of the expert's plan are asked about too. The
+    heuristic learns from them what dead ends are: `hips train --labels FILE`.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""What a search meets: the states it expands, each labelled by the domain's expert."""
+"""What a search meets, and what it should have met, each state labelled by the domain's expert."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from hips import workers
 from hips.demonstrations.labels import DEAD_END, StateLabels
-from hips.domains.base import Domain, Grid, Grids
+from hips.domains.base import Domain, Grid, Grids, replay
 from hips.domains.recipes import Recipe
 from hips.errors import DatasetError, ExpertError, UnsolvableError
 from hips.planner.budget import Budget
@@ -69,7 +69,7 @@ class _Task:
         domain = self.recipe.create()
         rng = stream(self.seed, "explore", domain.name, self.index)
         levels = self.given or tuple(domain.sample(rng, self.count))
-        states = self._expanded(domain, list(levels))
+        states = self._met(domain, list(levels), rng)
         kept: list[Grid] = []
         remaining: list[int] = []
         for state in states:
@@ -83,13 +83,31 @@ class _Task:
             remaining.append(label)
         return np.array(kept, dtype=np.uint8).reshape(-1, *domain.spec.shape), remaining
 
-    def _expanded(self, domain: Domain, levels: list[Grid]) -> Grids:
+    def _met(self, domain: Domain, levels: list[Grid], rng: np.random.Generator) -> Grids:
+        """The states that were expanded, and of levels that were not solved the expert's.
+
+        A heuristic that takes a good state for a dead end keeps the search away from it, so it
+        would never be told.
+        """
         components = installed_components(domain, self.settings, self.model)(domain)
         expander = self.settings.make_expander(domain, components)
         recorder = Recorder(expander)
         evaluation = self.settings.choose_evaluation(domain, expander)
-        solve_many(domain, levels, recorder, evaluation, Budget(self.expansions))
-        return np.unique(np.concatenate(recorder.expanded), axis=0)
+        results = solve_many(domain, levels, recorder, evaluation, Budget(self.expansions))
+        missed = [
+            _way(domain, level, rng)
+            for level, result in zip(levels, results, strict=True)
+            if not result.solved
+        ]
+        return np.unique(np.concatenate([*recorder.expanded, *missed]), axis=0)
+
+
+def _way(domain: Domain, level: Grid, rng: np.random.Generator) -> Grids:
+    """The states of the expert's plan, or none if it finds no plan."""
+    try:
+        return replay(domain, level, domain.expert(level, rng))
+    except ExpertError:
+        return level[None][:0]
 
 
 def explore(
@@ -101,7 +119,9 @@ def explore(
     model: str | Path | None = None,
     num_workers: int = 1,
 ) -> StateLabels:
-    """Searches levels and labels every state that was expanded.
+    """Searches levels and labels every state that was expanded, or should have been.
+
+    Where no plan is found, the states of the expert's plan are labelled too.
 
     Args:
         domain: a registered domain with an expert.

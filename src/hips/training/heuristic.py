@@ -18,10 +18,8 @@ from hips.training.loop import Stage
 VALIDATION_SAMPLES = 4096
 
 
-def soft_targets(distances: Tensor, centres: Tensor) -> Tensor:
+def soft_targets(distances: Tensor, centres: Tensor, deviation: float) -> Tensor:
     """A narrow bell around each distance: `[B]` -> `[B, bins]`, rows summing to 1."""
-    spacing = float(centres[1] - centres[0])
-    deviation = max(1.0, spacing)
     clamped = distances.clamp(max=float(centres[-1])).unsqueeze(1)
     return torch.softmax(-0.5 * ((centres - clamped) / deviation) ** 2, dim=1)
 
@@ -36,7 +34,7 @@ class HeuristicObjective(nn.Module):
     def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss for states `[B, H, W]` and remaining steps `[B]`."""
         log_probabilities = self.heuristic.logits(batch["states"])
-        targets = soft_targets(batch["remaining"], self.heuristic.centres)
+        targets = soft_targets(batch["remaining"], self.heuristic.centres, self.heuristic.deviation)
         loss = -(targets * log_probabilities).sum(dim=1).mean()
         means = (log_probabilities.exp() * self.heuristic.centres).sum(dim=1)
         error = (means - batch["remaining"]).abs().mean()

@@ -9,6 +9,9 @@ from torch.nn import functional
 from hips.models.networks.layers import CellScores, GridShape, Readout, SymbolPlanes, Trunk
 from hips.models.networks.relations import CopiedSymbols, log_of_sum
 
+LEAST_CHANCE = 1e-6
+"""How sure a network can be of a dead end."""
+
 
 class Detector(nn.Module):
     """q(s_j | s_i): where the next subgoal of a trajectory lies; with a value head.
@@ -95,7 +98,18 @@ class Prior(nn.Module):
 
 
 class Heuristic(nn.Module):
-    """h(s): a distribution over remaining steps, its mean."""
+    """h(s): a distribution over remaining steps; its mean, and more where there may be no way on.
+
+    Dead ends are taught as the largest distance. Their mean would say "128 steps", which a search
+    takes for a long way that is still worth a try. So a state that is more likely dead than alive
+    also costs `max_distance` steps each time its chance to be alive falls by a factor e: it waits
+    until the states with a way on are used up, but it is not lost.
+
+    Attributes:
+        centres: the distance of each bin, `[bins]`.
+        deviation: of the bell around a distance that the network is taught.
+        living_bins: how many of the first bins the bell of a dead end leaves empty.
+    """
 
     centres: Tensor
 
@@ -112,16 +126,21 @@ class Heuristic(nn.Module):
         self.planes = SymbolPlanes(shape)
         self.trunk = Trunk(shape, shape.planes, channels, blocks, attention, shape.same_symbols)
         self.readout = Readout(channels, num_bins)
+        self.max_distance = max_distance
         centres = torch.linspace(0.0, float(max_distance), num_bins)
         self.register_buffer("centres", centres, persistent=False)
+        self.deviation = max(1.0, max_distance / (num_bins - 1))
+        self.living_bins = int((centres < max_distance - 4 * self.deviation).sum())
 
     def logits(self, states: Tensor) -> Tensor:
         """Log-probabilities `[B, bins]` of the remaining distance."""
         return functional.log_softmax(self.readout(self.trunk(self.planes(states))), dim=-1)
 
     def forward(self, states: Tensor) -> Tensor:
-        """Expected remaining low-level steps `[B]`."""
-        return (self.logits(states).exp() * self.centres).sum(dim=-1)
+        """Expected remaining low-level steps `[B]`, with the cost of likely dead ends."""
+        chances = self.logits(states).exp()
+        alive = chances[:, : self.living_bins].sum(dim=-1).clamp(LEAST_CHANCE, 0.5)
+        return (chances * self.centres).sum(dim=-1) - self.max_distance * (2 * alive).log()
 
 
 class Dynamics(nn.Module):
