@@ -44,7 +44,8 @@ def train_model(
     ] = None,
     size: Annotated[TrainingSize, typer.Option("--size")] = TrainingSize.LAPTOP,
     stages: Annotated[
-        str | None, typer.Option("--stages", help="Only these, separated by commas.")
+        list[str] | None,
+        typer.Option("--stages", help="Only these, separated by commas; repeatable."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Run folder; default runs/DOMAIN.")
@@ -99,7 +100,7 @@ def train_model(
     except ImportError as error:
         raise MissingExtraError(f"Training ({error.name})", "train") from None
 
-    chosen = tuple(stages.split(",")) if stages else STAGES
+    chosen = tuple(",".join(stages).split(",")) if stages else STAGES
     unknown = [stage for stage in chosen if stage not in STAGES]
     if unknown:
         raise ConfigError(f"Unknown stage '{unknown[0]}'. Available: {', '.join(STAGES)}.")

@@ -113,6 +113,7 @@ class BoxWorld(Domain):
             demonstrations=30_000,
             paper_demonstrations=22_100,
             epsilon=1e-3,
+            weight=8.0,
             temperature=4.0,
             confidence=0.99,
             laptop=(
