@@ -106,7 +106,8 @@ class Preset:
         positions: whether networks learn an embedding of absolute positions. Without it they
             take levels of any size.
         motion: how many cells symbols move in few steps, where they move about.
-        max_distance: largest remaining distance the heuristic tells apart.
+        max_distance: largest remaining distance the heuristic tells apart; what is farther looks
+            like a dead end to it, so choose it above the length of plans.
         demonstrations: trajectories in the default dataset.
         paper_demonstrations: trajectories in the paper's dataset.
         quality: demonstration quality of the default dataset (see `QUALITIES`).
