@@ -39,6 +39,7 @@ class SmallNetwork:
     layers: tuple[np.ndarray, ...]
     num_actions: int
     calls: ClassVar[int] = 1
+    gain: ClassVar[float | None] = None
 
     @staticmethod
     def make(domain: Domain, width: int = 512) -> SmallNetwork:

@@ -38,6 +38,7 @@ class LineHeuristic:
     """The true distance on a line without holes."""
 
     calls: int = 0
+    gain: float | None = 1.0
 
     def distances(self, states: Grids) -> np.ndarray[Any, Any]:
         return (states.shape[2] - 1 - (states[:, 0] == AGENT).argmax(axis=1)).astype(np.float64)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hips.domains import Actions, Grids
+from hips.domains import Actions, Grid, Grids
 from hips.errors import ConfigError, ContractError
 from hips.planner.budget import Budget
 from hips.planner.expander import Hybrid
@@ -56,6 +56,46 @@ def test_the_engine_searches_like_the_reference(evaluation: str, keep_first: boo
                 assert result.statistics.expansions == len(expanded)
                 names = () if plan is None else world.spec.action_names(plan)
                 assert result.plan == names
+
+
+@pytest.mark.parametrize("evaluation", ["phs_hat", "phs_star", "depth", "astar", "gbfs"])
+def test_distances_that_wait_change_nothing_but_the_work(evaluation: str) -> None:
+    """With an h that an action lowers by at most 1, a bound stands in for it until it matters."""
+    domain = TinyTiles()
+    counts = {None: 0, 1.0: 0}
+    for start in domain.all_states()[3:700:41]:
+        expanded = []
+        for gain in counts:
+            computed = StateHeuristic(lambda state: float(misplaced(state)), gain)
+            expander = dataclasses.replace(
+                misleading(domain, "plausible", 0.01), heuristic=Counting(computed)
+            )
+            result = solve(domain, start, expander, evaluation, Budget(expansions=60))
+            counts[gain] += result.statistics.network_calls
+            expanded.append((result.plan, result.statistics.expansions))
+        assert expanded[0] == expanded[1]
+    assert counts[1.0] < counts[None]
+
+
+def misplaced(state: Grid) -> int:
+    """How many cells are not as in the goal; one move changes it by 1 at most, the blank aside."""
+    tiles = state.ravel()
+    return int(((tiles != np.arange(tiles.size)) & (tiles != 0)).sum())
+
+
+@dataclasses.dataclass(frozen=True)
+class Counting:
+    """A heuristic whose calls are counted."""
+
+    inner: StateHeuristic
+    calls: int = 1
+
+    @property
+    def gain(self) -> float | None:
+        return self.inner.gain
+
+    def distances(self, states: Grids) -> np.ndarray:
+        return self.inner.distances(states)
 
 
 def test_results_do_not_depend_on_the_batch() -> None:
@@ -223,6 +263,7 @@ def test_broken_plugins_are_named() -> None:
 
     class Short:
         calls = 0
+        gain = None
 
         def distances(self, states: Grids) -> np.ndarray:
             return np.zeros(len(states) + 1)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hips.domains.base import CONFIDENCE, Bools, Domain, Grids
 from hips.errors import ConfigError, ContractError
 from hips.planner import rollouts
-from hips.planner.kernels import as_rows, first_occurrences, rows_differ
+from hips.planner.kernels import as_rows, merge_equal, rows_differ
 from hips.planner.protocols import (
     ActionPolicy,
     Children,
@@ -312,16 +312,10 @@ def _merge_equal(
 
     Returns the kept rows, in order, and their log-probabilities, those of their equals added.
     """
-    if not len(rows):
-        return rows, np.zeros(0)
-    # Sorted by length, the first occurrence of a state is its shortest way.
-    by_length = rows[np.argsort(lengths[rows], kind="stable")]
-    first = first_occurrences(parents[by_length], as_rows(states[by_length]))
-    representative = by_length[first]
-    merged = np.full(len(log_probabilities), -np.inf)
-    np.logaddexp.at(merged, representative, log_probabilities[by_length])
-    kept = np.unique(representative)
-    return kept, merged[kept]
+    kept, merged = merge_equal(
+        parents[rows], as_rows(states[rows]), lengths[rows], log_probabilities[rows]
+    )
+    return rows[kept], merged
 
 
 def _normalise(log_probabilities: Floats, parents: Ints, count: int) -> Floats:

@@ -44,11 +44,13 @@ NODE = np.dtype(
         ("status", np.uint8),
         ("tier", np.uint8),
         ("trusted", np.uint8),
+        ("guessed", np.uint8),
     ],
     align=True,
 )
-"""One node: 80 bytes. `kind` is a subgoal's code, or `~action`; `chain` links a hash bucket (or the
-free nodes), `child`, `sibling` and `previous` the heap."""
+"""One node: 80 bytes. `kind` is a subgoal's code, or `~action`; `guessed` says that `h` is only a
+lower bound; `chain` links a hash bucket (or the free nodes), `child`, `sibling` and `previous` the
+heap."""
 
 
 def as_rows(states: npt.NDArray[np.uint8]) -> Bytes:
@@ -124,6 +126,26 @@ def first_occurrences(owners: Ints, rows: Bytes) -> Ints:
                 break
             place = (place + 1) & (size - 1)
     return first
+
+
+@njit(cache=True, nogil=True)
+def merge_equal(
+    owners: Ints, rows: Bytes, lengths: Ints, log_probabilities: Floats
+) -> tuple[Ints, Floats]:
+    """Of equal `(owner, row)` pairs the shortest (then first) one; all arguments have M entries.
+
+    Returns the indices kept, ascending, and their log-probabilities, those of their equals added.
+    """
+    first = first_occurrences(owners, rows)
+    shortest = first.copy()
+    totals = np.full(first.shape[0], -np.inf)
+    for m in range(first.shape[0]):
+        if lengths[m] < lengths[shortest[first[m]]]:
+            shortest[first[m]] = m
+        totals[first[m]] = np.logaddexp(totals[first[m]], log_probabilities[m])
+    originals = np.flatnonzero(first == np.arange(first.shape[0]))
+    order = np.argsort(shortest[originals])
+    return shortest[originals][order], totals[originals][order]
 
 
 # -- pairing heaps -----------------------------------------------------------------------------
@@ -266,6 +288,7 @@ def intern(
             nodes[node].trusted = trusted[m]
             nodes[node].status = FRESH
             nodes[node].h = 0.0
+            nodes[node].guessed = False
             nodes[node].chain = heads[bucket] - 1
             heads[bucket] = node + 1
             num_nodes[slots[m]] += 1
@@ -351,6 +374,18 @@ def pop(nodes: Nodes, roots: Ints, open_trusted: Ints, slots: Ints) -> Ints:
         open_trusted[slot] -= nodes[node].trusted
         taken[b] = node
     return taken
+
+
+@njit(cache=True, nogil=True)
+def put_back(nodes: Nodes, roots: Ints, open_trusted: Ints, ids: Ints, keys: Floats) -> None:
+    """Opens nodes that were just taken out again, with other keys."""
+    for m in range(ids.shape[0]):
+        node = ids[m]
+        slot = nodes[node].slot
+        nodes[node].key = keys[m]
+        nodes[node].status = OPEN
+        open_trusted[slot] += nodes[node].trusted
+        roots[slot] = _push(nodes, roots[slot], node)
 
 
 @njit(cache=True, nogil=True)

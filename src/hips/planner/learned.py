@@ -14,6 +14,8 @@ from hips.planner.components import Components
 from hips.planner.protocols import Floats, Foresight, Proposals
 
 DECODED_AT_ONCE = 1024
+LEARNED_GAIN = 2.0
+"""An action brings a state one step nearer at most; a learned h may say a bit more."""
 
 
 class _SharedPrior:
@@ -120,6 +122,7 @@ class LearnedHeuristic:
 
     runtime: Runtime
     calls: int = 1
+    gain: float | None = LEARNED_GAIN
 
     def distances(self, states: Grids) -> Floats:
         """`[B]`."""

@@ -135,6 +135,10 @@ class NodeTable:
         """Takes and closes the best open node of each slot, `[B]`."""
         return kernels.pop(self.nodes, self._roots, self.num_open_trusted, slots)
 
+    def put_back(self, ids: Ints, keys: Floats) -> None:
+        """Opens nodes again that were taken too early, with the keys that they should have had."""
+        kernels.put_back(self.nodes, self._roots, self.num_open_trusted, ids, keys)
+
     def path(self, node: int) -> list[int]:
         """Nodes from the root (left out) to `node`."""
         path: list[int] = []

@@ -29,6 +29,7 @@ class StateHeuristic:
     """A heuristic from a function of one grid, e.g. a Manhattan distance."""
 
     function: Callable[[Grid], float]
+    gain: float | None = None
     calls: ClassVar[int] = 0
 
     def distances(self, states: Grids) -> Floats:
@@ -47,6 +48,11 @@ class WeightedHeuristic:
     def calls(self) -> int:
         """As the inner one."""
         return self.inner.calls
+
+    @property
+    def gain(self) -> float | None:
+        """The inner one's, weighted."""
+        return None if self.inner.gain is None else self.weight * self.inner.gain
 
     def distances(self, states: Grids) -> Floats:
         """The inner estimates, weighted, `[B]`."""

@@ -190,6 +190,15 @@ class Heuristic(Protocol):
         """Network evaluations per row."""
         ...
 
+    @property
+    def gain(self) -> float | None:
+        """How much nearer one action may bring a state, at most; None if there is no saying.
+
+        h of an action's child is then at least h of its parent less this, so that it need not be
+        known before the child is about to be expanded; most such children never are.
+        """
+        ...
+
     def distances(self, states: Grids) -> Floats:
         """Estimates `[B]`."""
         ...

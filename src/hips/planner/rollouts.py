@@ -9,6 +9,7 @@ would go into subgoals that cannot be reached.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from numba import njit
 
 from hips.domains.base import CONFIDENCE, Actions, Bools, Grids
-from hips.planner.kernels import Bytes, as_rows, hash_row, hash_rows, rows_differ
+from hips.planner.kernels import Bytes, as_rows, hash_row, hash_rows
 from hips.planner.protocols import NO_ACTION, Floats, Foresight, Ints, ReachPolicy
 
 StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
@@ -51,11 +52,11 @@ class Rollouts:
 
 
 class _Walkers:
-    """Rollouts under way: states, what they did, and where they have been."""
+    """Rollouts under way: states, what they did, where they have been, and whether they go on."""
 
-    def __init__(self, starts: Grids, horizon: int) -> None:
+    def __init__(self, starts: Grids, targets: Grids, horizon: int) -> None:
         count = len(starts)
-        self.states = starts.copy()
+        self.states, self.targets = starts.copy(), as_rows(targets)
         self.actions = np.zeros((count, horizon), dtype=np.uint8)
         self.lengths = np.zeros(count, dtype=np.int64)
         self.simulated = np.zeros(count, dtype=np.int64)
@@ -63,17 +64,18 @@ class _Walkers:
         self.visited[:, 0] = hash_rows(as_rows(starts))
         self.barred = np.full((count, SECOND_CHANCES), NO_ACTION, dtype=np.int64)
         self.repeats = np.zeros(count, dtype=np.int64)
+        self.success = np.zeros(count, dtype=np.bool_)
+        self.alive = np.ones(count, dtype=np.bool_)
 
-    def step(self, step: StepFunction, rows: Ints, actions: Ints) -> Bools:
-        """Moves `rows`; returns which came to a state they had not been in. Others stay put.
-
-        An action that led nowhere new is barred until the walker moves on.
-        """
+    def step(self, step: StepFunction, is_goal: GoalFunction, rows: Ints, actions: Ints) -> Bools:
+        """Moves `rows`; returns which may go on as they had meant to. See `advance`."""
         reached = step(self.states[rows], actions)
         return advance(
             rows,
             actions,
             as_rows(reached),
+            is_goal(reached),
+            self.targets,
             as_rows(self.states),
             self.actions,
             self.lengths,
@@ -81,23 +83,25 @@ class _Walkers:
             self.visited,
             self.barred,
             self.repeats,
+            self.success,
+            self.alive,
         )
 
-    def going(self, rows: Ints) -> Bools:
-        """Which of `rows` have steps and second chances left."""
-        chance = self.repeats[rows] <= SECOND_CHANCES
-        return np.asarray(chance & (self.lengths[rows] < self.actions.shape[1]))
-
-    def without_barred(self, rows: Ints, log_probabilities: Floats) -> tuple[Floats, Bools]:
-        """Forbids barred first actions in `[B, C, A]`; returns also which rows have any."""
-        barred = self.barred[rows]
-        row, chance = np.nonzero(barred != NO_ACTION)
-        rerouted = np.zeros(len(rows), dtype=np.bool_)
-        if len(row):
-            rerouted[row] = True
-            log_probabilities = log_probabilities.copy()
-            log_probabilities[row, 0, barred[row, chance]] = -np.inf
-        return log_probabilities, rerouted
+    def choose(
+        self, rows: Ints, foresight: Foresight, confidence: float, hope: float
+    ) -> tuple[Ints, Ints]:
+        """What `rows` do next, and how much of it; see `choose`."""
+        reachable = foresight.reachable
+        chances = np.ones(len(rows)) if reachable is None else reachable.astype(np.float64)
+        return choose(
+            rows,
+            foresight.log_probabilities,
+            chances,
+            self.barred,
+            self.alive,
+            math.log(confidence),
+            hope,
+        )
 
     def finish(self, success: Bools, policy_calls: Ints) -> Rollouts:
         return Rollouts(
@@ -110,6 +114,8 @@ def advance(
     rows: Ints,
     actions: Ints,
     reached: Bytes,
+    goals: Bools,
+    targets: Bytes,
     states: Bytes,
     taken: Bytes,
     lengths: Ints,
@@ -117,31 +123,79 @@ def advance(
     visited: Ints,
     barred: Ints,
     repeats: Ints,
+    success: Bools,
+    alive: Bools,
 ) -> Bools:
-    """Notes that `actions` lead `rows` to `reached`; returns which of these states are new.
+    """Notes that `actions` lead `rows` to `reached`; returns which of them may go on.
 
-    `rows`, `actions` and `reached` have one entry for each that moves, the others one for each
-    walker; see `_Walkers`.
+    An action that leads nowhere new is not taken, and barred until the walker moves on; what was
+    planned behind it is void. Arrived, or out of steps or chances, a walker is no longer `alive`.
+
+    The first four have one entry for each that moves, the others one for each walker; see
+    `_Walkers`.
     """
-    new = np.ones(len(rows), dtype=np.bool_)
+    going = np.zeros(len(rows), dtype=np.bool_)
     for m in range(len(rows)):
         row = rows[m]
         simulated[row] += 1
         code = hash_row(reached[m], 0)
+        new = True
         for i in range(lengths[row] + 1):
             if visited[row, i] == code:
-                new[m] = False
-        if new[m]:
-            states[row] = reached[m]
-            taken[row, lengths[row]] = actions[m]
-            lengths[row] += 1
-            visited[row, lengths[row]] = code
-            barred[row] = NO_ACTION
-        else:
+                new = False
+        if not new:
             if repeats[row] < barred.shape[1]:
                 barred[row, repeats[row]] = actions[m]
             repeats[row] += 1
-    return new
+            alive[row] = repeats[row] <= barred.shape[1]
+            continue
+        states[row] = reached[m]
+        taken[row, lengths[row]] = actions[m]
+        lengths[row] += 1
+        visited[row, lengths[row]] = code
+        barred[row] = NO_ACTION
+        success[row] = goals[m] or np.array_equal(reached[m], targets[row])
+        alive[row] = not success[row] and lengths[row] < taken.shape[1]
+        going[m] = alive[row]
+    return going
+
+
+@njit(cache=True, nogil=True)
+def choose(
+    rows: Ints,
+    log_probabilities: Floats,
+    chances: Floats,
+    barred: Ints,
+    alive: Bools,
+    least: float,
+    hope: float,
+) -> tuple[Ints, Ints]:
+    """The likeliest actions `[B, C]` of `rows`, and how many of them to execute, `[B]`.
+
+    The first always, unless the policy gives less than `hope` for getting there; the following as
+    long as their log-probability is not below `least`. Barred actions are not taken, and what was
+    foreseen behind one is not used. `barred` and `alive` have one entry for each walker.
+    """
+    count, longest, num_actions = log_probabilities.shape
+    best = np.zeros((count, longest), dtype=np.int64)
+    lengths = np.zeros(count, dtype=np.int64)
+    for b in range(count):
+        row = rows[b]
+        if chances[b] < hope:
+            alive[row] = False
+            continue
+        detour = barred[row].max() != NO_ACTION
+        for c in range(1 if detour else longest):
+            highest = -np.inf
+            for action in range(num_actions):
+                value = log_probabilities[b, c, action]
+                if value > highest and not (detour and np.any(barred[row] == action)):
+                    highest = value
+                    best[b, c] = action
+            if c > 0 and highest < least:
+                break
+            lengths[b] += 1
+    return best, lengths
 
 
 def follow(
@@ -157,65 +211,34 @@ def follow(
     """Rolls the policy's likeliest actions out from `starts` towards `targets`, both `[M, H, W]`.
 
     The policy foresees a chunk of actions; they are executed as long as each has at least the
-    probability `confidence` (the first always), then the policy is asked again. What it foresaw
-    behind a barred action is not used. Where it gives less than `hope` for getting there, nothing
-    is executed.
+    probability `confidence` (the first always), then the policy is asked again. Where it gives
+    less than `hope` for getting there, nothing is executed.
     """
-    count = len(starts)
-    walkers = _Walkers(starts, horizon)
-    success = np.zeros(count, dtype=np.bool_)
-    policy_calls = np.zeros(count, dtype=np.int64)
-    active = np.arange(count)
+    walkers = _Walkers(starts, targets, horizon)
+    policy_calls = np.zeros(len(starts), dtype=np.int64)
+    active = np.arange(len(starts))
     while len(active):
         foresight = policy.act(walkers.states[active], targets[active])
         foresight.check(len(active))
         policy_calls[active] += 1
-        active, log_probabilities = _hopeful(active, foresight, hope)
-        log_probabilities, rerouted = walkers.without_barred(active, log_probabilities)
-        chunk, lengths = _chunks(log_probabilities, confidence)
-        lengths[rerouted] = 1
-        alive = np.ones(len(active), dtype=np.bool_)
-        for c in range(int(lengths.max(initial=0))):
-            moving = np.flatnonzero(alive & (lengths > c))
-            if not len(moving):
-                break
-            rows, actions = active[moving], chunk[moving, c]
-            new = walkers.step(step, rows, actions)
-            lengths[moving[~new]] = 0
-            states = walkers.states[rows]
-            missed = rows_differ(as_rows(states), as_rows(targets[rows]))
-            done = new & (~missed | is_goal(states))
-            success[rows] = done
-            alive[moving] = walkers.going(rows) & ~done
-        active = active[alive]
-    return walkers.finish(success, policy_calls)
+        chunk, lengths = walkers.choose(active, foresight, confidence, hope)
+        moving, done = np.flatnonzero(lengths), 0
+        while len(moving):
+            going = walkers.step(step, is_goal, active[moving], chunk[moving, done])
+            done += 1
+            moving = moving[going & (lengths[moving] > done)]
+        active = active[walkers.alive[active]]
+    return walkers.finish(walkers.success, policy_calls)
 
 
 def execute(step: StepFunction, is_goal: GoalFunction, starts: Grids, actions: Ints) -> Rollouts:
     """Executes action lists `[M, L]` until they end, change nothing new, or pass through a goal."""
     count, horizon = actions.shape
-    walkers = _Walkers(starts, horizon)
+    walkers = _Walkers(starts, starts, horizon)
     active = np.arange(count)
     for i in range(horizon):
         active = active[actions[active, i] != NO_ACTION]
         if not len(active):
             break
-        new = walkers.step(step, active, actions[active, i])
-        active = active[new & ~is_goal(walkers.states[active])]
+        active = active[walkers.step(step, is_goal, active, actions[active, i])]
     return walkers.finish(walkers.lengths > 0, np.zeros(count, dtype=np.int64))
-
-
-def _hopeful(rows: Ints, foresight: Foresight, hope: float) -> tuple[Ints, Floats]:
-    """The rows that go on, and what they would do, `[B, C, A]`."""
-    if foresight.reachable is None:
-        return rows, foresight.log_probabilities
-    going = foresight.reachable >= hope
-    return rows[going], foresight.log_probabilities[going]
-
-
-def _chunks(log_probabilities: Floats, confidence: float) -> tuple[Ints, Ints]:
-    """The likeliest actions `[B, C]` and how many of them to execute, `[B]`."""
-    best = log_probabilities.argmax(axis=2)
-    sure = log_probabilities.max(axis=2) >= np.log(confidence)
-    sure[:, 0] = True
-    return best, np.cumprod(sure, axis=1).sum(axis=1)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from hips.domains.base import Actions, Bools, Domain, Grid, Grids
 from hips.errors import ConfigError, ContractError, is_interrupt
 from hips.planner import kernels
 from hips.planner.budget import Budget, available_bytes
+from hips.planner.estimates import Estimates
 from hips.planner.evaluations import Evaluation, KeyFunction, resolve
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
@@ -22,8 +24,6 @@ from hips.planner.stopwatch import Stopwatch
 from hips.planner.validate import is_plan
 
 OnResult: TypeAlias = Callable[[int, Result], None]
-MAX_DISTANCE = 1e9
-"""Larger heuristic values count as this one: a heuristic may despair, the search may not."""
 
 
 def solve(
@@ -122,6 +122,8 @@ class _Lockstep:
         self.close_on_generation, self.seed, self.on_result = close_on_generation, seed, on_result
         self.table = NodeTable(domain.spec.shape, num_slots, domain.spec.num_actions)
         self.ledger = Ledger(num_slots)
+        heuristic = expander.heuristic if evaluation.uses_heuristic else None
+        self.estimates = Estimates(self.table, self.ledger, heuristic)
         self.problem_of = np.full(num_slots, -1, dtype=np.int64)
         self.results: list[Result | None] = [None] * len(problems)
         self.next_problem = 0
@@ -235,7 +237,7 @@ class _Lockstep:
     def _expand(self, slots: Ints) -> None:
         """Expands the best node of every slot."""
         watch = Stopwatch()
-        parents = self.table.pop(slots)
+        parents = self._take(slots, watch)
         states = self.table.states(parents)
         watch.lap("bookkeeping")
         children = self.expander.expand(states)
@@ -246,13 +248,27 @@ class _Lockstep:
         ids, fresh = self.table.intern(child_slots, trusted, children.states)
         watch.lap("bookkeeping")
         goals = self.domain.is_goal(children.states)
-        self._estimate(ids, fresh & ~goals, child_slots, children)
+        origins = parents[children.parents]
+        self.estimates.estimate(ids, origins, fresh & ~goals, children)
         watch.lap("heuristic")
-        self._relax(ids, parents[children.parents], children, goals)
+        self._relax(ids, origins, children, goals)
         watch.lap("bookkeeping")
         self._try_goals(ids, goals)
         watch.lap("validation")
         self.ledger.spend(len(slots), watch.seconds)
+
+    def _take(self, slots: Ints, watch: Stopwatch) -> Ints:
+        """The best node of every slot; one whose h was only a bound goes back until it is known."""
+        taken = self.table.pop(slots)
+        watch.lap("bookkeeping")
+        while len(early := np.flatnonzero(self.estimates.is_guessed(taken))):
+            self.estimates.settle(taken[early])
+            found = self.table.nodes[taken[early]]
+            keys = self._keys(found["depth"], found["steps"], found["log_pi"], found["h"])
+            self.table.put_back(taken[early], keys)
+            taken[early] = self.table.pop(slots[early])
+            watch.lap("heuristic")
+        return taken
 
     def _count(self, slots: Ints, parents: Ints, children: Children) -> None:
         kinds = self.table.nodes["kind"][parents]
@@ -268,31 +284,23 @@ class _Lockstep:
             ),
         )
 
-    def _estimate(self, ids: Ints, wanted: Bools, child_slots: Ints, children: Children) -> None:
-        """Stores h of the new nodes; values that are no distance are clamped and counted."""
-        heuristic = self.expander.heuristic
-        if heuristic is None or not self.evaluation.uses_heuristic or not wanted.any():
-            return
-        distances = np.asarray(heuristic.distances(children.states[wanted]), dtype=np.float64)
-        if distances.shape != (int(wanted.sum()),):
-            raise ContractError(
-                f"a heuristic must return [{int(wanted.sum())}], got {list(distances.shape)}"
-            )
-        sane = np.nan_to_num(distances, nan=0.0, posinf=MAX_DISTANCE).clip(0.0, MAX_DISTANCE)
-        self.table.nodes["h"][ids[wanted]] = sane
-        np.add.at(self.ledger.count("clamped"), child_slots[wanted], sane != distances)
-        np.add.at(self.ledger.count("network_calls"), child_slots[wanted], heuristic.calls)
-
     def _relax(self, ids: Ints, parents: Ints, children: Children, goals: Bools) -> None:
         nodes = self.table.nodes
         log_pi = nodes["log_pi"][parents] + children.log_probabilities
-        depths = nodes["depth"][parents].astype(np.int64) + 1
+        depths = nodes["depth"][parents] + 1
         steps = nodes["steps"][parents] + children.lengths
-        keys = self._keys(depths, steps, log_pi, nodes["h"][ids].astype(np.float64))
+        keys = self._keys(depths, steps, log_pi, nodes["h"][ids])
         self.table.relax(ids, parents, log_pi, keys, children, goals, self.close_on_generation)
 
-    def _keys(self, depths: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
-        keys = np.asarray(self.evaluation.key(depths, steps, log_pi, h), dtype=np.float64)
+    def _keys(
+        self, depths: npt.NDArray[Any], steps: npt.NDArray[Any], log_pi: Floats, h: npt.NDArray[Any]
+    ) -> Floats:
+        keys = np.asarray(
+            self.evaluation.key(
+                depths.astype(np.int64), steps.astype(np.int64), log_pi, h.astype(np.float64)
+            ),
+            dtype=np.float64,
+        )
         if keys.shape != h.shape or np.isnan(keys).any():
             raise ContractError(f"an evaluation must return {len(h)} keys, none of them NaN")
         return keys
