@@ -45,6 +45,14 @@ def test_the_same_seed_gives_the_same_labels() -> None:
     assert first.states.shape != other.states.shape or (first.states != other.states).any()
 
 
+def test_progress_is_told_after_every_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hips.planner.explore.LEVELS_A_TASK", 2)
+    domain = domains.create("sokoban", height=7, width=7, boxes=2)
+    told: list[tuple[int, int]] = []
+    explore(domain, levels=5, expansions=3, progress=lambda *part: told.append(part))
+    assert told == [(2, 5), (4, 5), (5, 5)]
+
+
 def test_an_expert_that_always_gives_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     from hips.domains.sokoban import Sokoban
     from hips.errors import ExpertError

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hips import demonstrations
 from hips.cli.options import (
@@ -23,6 +19,7 @@ from hips.cli.options import (
     make_domain,
     note,
     print_json,
+    progress_bar,
     read_levels,
 )
 from hips.domains import parse_quality
@@ -94,7 +91,7 @@ def collect_demonstrations(
     if quality is not None:
         level_of_skill = parse_quality(quality)
     try:
-        with _progress_bar(domain.name) as progress:
+        with progress_bar(f"collecting {domain.name}") as progress:
             dataset = demonstrations.collect(
                 domain,
                 count=count,
@@ -113,19 +110,6 @@ def collect_demonstrations(
         print_json(dataset.manifest)
     else:
         _report(dataset, out)
-
-
-@contextmanager
-def _progress_bar(label: str) -> Iterator[demonstrations.Progress]:
-    columns = (
-        TextColumn("collecting {task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _report(dataset: demonstrations.Demonstrations, out: Path) -> None:

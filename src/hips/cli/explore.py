@@ -17,6 +17,7 @@ from hips.cli.options import (
     make_domain,
     note,
     print_json,
+    progress_bar,
     read_levels,
 )
 from hips.domains import Grid
@@ -64,7 +65,8 @@ def explore_levels(
     searched: int | list[Grid] = count
     if levels:
         domain, searched = read_levels(domain, levels)
-    found = explore(domain, searched, seed, expansions, model=model, num_workers=workers)
+    with progress_bar(f"exploring {domain.name}") as progress:
+        found = explore(domain, searched, seed, expansions, None, model, workers, progress=progress)
     labels.save(found, out)
     if json:
         print_json(found.origin)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hips import domains
+from hips import demonstrations, domains
 from hips.domains import Domain, Grid
 from hips.errors import ConfigError, LevelError
 from hips.files import read_text
@@ -124,3 +126,17 @@ def print_json(content: Any) -> None:
 def note(message: str) -> None:
     """Tells a person something on stderr, so that stdout stays clean for programs."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[demonstrations.Progress]:
+    """Shows how much is done on stderr, while there is a terminal to watch it."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hips import workers
+from hips.demonstrations import Progress
 from hips.demonstrations.labels import DEAD_END, StateLabels
 from hips.domains.base import Domain, Grid, Grids, replay
 from hips.domains.recipes import Recipe
@@ -118,6 +119,7 @@ def explore(
     settings: SearchSettings | None = None,
     model: str | Path | None = None,
     num_workers: int = 1,
+    progress: Progress | None = None,
 ) -> StateLabels:
     """Searches levels and labels every state that was expanded, or should have been.
 
@@ -131,6 +133,7 @@ def explore(
         settings: how to search.
         model: name or folder of a model; None takes the installed one, if any.
         num_workers: processes.
+        progress: called with the number of levels done and their total.
 
     Raises:
         DatasetError: the expert gave up on every state.
@@ -145,7 +148,13 @@ def explore(
         )
         for index, first in enumerate(range(0, count, LEVELS_A_TASK))
     ]  # fmt: skip
-    found = {task.index: result for task, result in workers.run(_Task.run, tasks, num_workers)}
+    found: dict[int, tuple[Grids, list[int]]] = {}
+    done = 0
+    for task, result in workers.run(_Task.run, tasks, num_workers):
+        found[task.index] = result
+        done += task.count
+        if progress is not None:
+            progress(done, count)
     states = np.concatenate([found[task.index][0] for task in tasks])
     remaining = np.concatenate([found[task.index][1] for task in tasks]).astype(np.int32)
     if not len(states):
