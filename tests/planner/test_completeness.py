@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,19 @@ EPSILONS = (1.0, 1e-1, 1e-3, 1e-5, 0.0)
 NAMES = tuple(name for name in EVALUATIONS if "example" not in name)
 
 
-def misleading(domain: Domain, adversary: str, epsilon: float = 1e-3, **options: Any) -> Hybrid:
+def misleading(
+    domain: Domain, adversary: str, epsilon: float = 1e-3, gain: float | None = None, **options: Any
+) -> Hybrid:
     """A hybrid of a misleading generator, a uniform policy and a heuristic made of noise."""
-    noise = StateHeuristic(lambda state: float(int(state.ravel() @ np.arange(state.size)) % 7))
+
+    def noise(state: Grid) -> float:
+        return float(int(state.ravel() @ np.arange(state.size)) % 7)
+
     defaults = {
         "generator": Adversary(domain, ADVERSARIES[adversary]),
         "low_level": UniformPolicy(domain.spec.num_actions),
         "reach": NearestStepPolicy(domain),
-        "heuristic": noise,
+        "heuristic": StateHeuristic(noise, gain),
         "epsilon": epsilon,
     }
     return Hybrid(domain, **(defaults | options))
@@ -49,6 +55,21 @@ def assert_right(domain: Domain, start: Grid, result: Result, solvable: bool) ->
         states = replay(domain, start, domain.spec.action_indices(result.plan))
         assert domain.is_goal(states[-1:])[0]
         assert sum(segment.steps for segment in result.segments) == len(result.plan)
+
+
+@pytest.mark.parametrize("evaluation", NAMES)
+@pytest.mark.parametrize("mode", [DynamicsMode.TRUE, DynamicsMode.HYBRID])
+@pytest.mark.parametrize("gain", [0.0, 3.0])
+def test_guessed_distances_lose_nothing(evaluation: str, mode: DynamicsMode, gain: float) -> None:
+    """The noise falls by more than `gain`, so that many guesses are wrong, either way."""
+    for seed, adversary, epsilon in product(range(2), ("plausible", "same_one"), (0.1, 0.0)):
+        for solvable, keep_first in product((True, False), repeat=2):
+            world = random_graph(seed, solvable=solvable)
+            model = LyingModel(world, 0.3)
+            expander = misleading(world, adversary, epsilon, gain, mode=mode, model=model)
+            options = {"close_on_generation": keep_first}
+            result = solve(world, world.grid(0), expander, evaluation, **options)
+            assert_right(world, world.grid(0), result, solvable)
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)

@@ -104,6 +104,7 @@ def test_empty_batches() -> None:
         Foresight(np.zeros((1, 2))),
         Foresight(np.zeros((2, 1, 2))),
         Foresight(np.full((1, 1, 2), np.nan)),
+        Foresight(np.zeros((1, 0, 2))),
         Foresight(np.zeros((1, 1, 2)), np.ones(2)),
     ],
 )

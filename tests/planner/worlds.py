@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from hips.domains import Actions, Bools, Domain, Grid, Grids, GridSpec, Preset
-from hips.planner.kernels import hash_rows
 from hips.planner.protocols import Proposals
+from hips.planner.rows import hash_rows
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,15 @@ def explore_levels(
     if levels:
         domain, searched = read_levels(domain, levels)
     with progress_bar(f"exploring {domain.name}") as progress:
-        found = explore(domain, searched, seed, expansions, None, model, workers, progress=progress)
+        found = explore(
+            domain,
+            searched,
+            seed,
+            expansions,
+            model=model,
+            num_workers=workers,
+            progress=progress,
+        )
     labels.save(found, out)
     if json:
         print_json(found.origin)

@@ -1,10 +1,11 @@
-"""h of the nodes of a lockstep: at once where it orders a queue, later where a bound will do.
+"""h of the nodes of a lockstep: at once where it orders a queue, later where a guess will do.
 
 Actions beside subgoals have the share ε of the probability, so that hardly one of them is ever
 expanded; to know h of all of them would be half of what the heuristic has to do. Where the
 heuristic says how much nearer one action may bring a state, such a child waits in the queue with
-the lower bound that follows from its parent's h. Evaluations grow with h, so what is taken out of
-the queue early is found out when its true h is computed, and goes back.
+the h of its parent less that. Evaluations grow with h, so a child that is taken out of the queue
+too early is found out when its own h is computed, and goes back. Where evaluations do not look at
+the probability, ε does not keep such a child waiting, unless ε → 0.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from hips.domains.base import Bools, Grids
 from hips.errors import ContractError
+from hips.planner.evaluations import Evaluation
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
 from hips.planner.protocols import Children, Heuristic, Ints
@@ -24,38 +26,50 @@ MAX_DISTANCE = 1e9
 class Estimates:
     """Fills `h` of nodes in; with no heuristic all distances stay 0."""
 
-    def __init__(self, table: NodeTable, ledger: Ledger, heuristic: Heuristic | None) -> None:
-        self.table, self.ledger, self.heuristic = table, ledger, heuristic
+    def __init__(
+        self,
+        table: NodeTable,
+        ledger: Ledger,
+        evaluation: Evaluation,
+        heuristic: Heuristic | None,
+    ) -> None:
+        self.table, self.ledger, self.evaluation = table, ledger, evaluation
+        self.heuristic = heuristic if evaluation.uses_heuristic else None
+        # A heuristic that was written before `gain` has none.
+        self.gain: float | None = getattr(heuristic, "gain", None)
 
     def estimate(self, ids: Ints, parents: Ints, wanted: Bools, children: Children) -> None:
         """Gives the `wanted` of the nodes `ids`, children of nodes `parents`, an h; all `[M]`."""
         if self.heuristic is None or not wanted.any():
             return
-        if self.heuristic.gain is not None:
+        if self.gain is not None:
             late = wanted & self._can_wait(parents, children)
-            self._guess(ids[late], parents[late], self.heuristic.gain)
+            self._guess(ids[late], parents[late], self.gain)
             wanted = wanted & ~late
         if wanted.any():
             self._compute(self.heuristic, ids[wanted], children.states[wanted])
 
     def is_guessed(self, ids: Ints) -> Bools:
-        """Of which nodes only a bound is known, `[B]`."""
+        """Of which nodes h was never computed, `[B]`."""
         guessed: Bools = self.table.nodes["guessed"][ids] > 0
         return guessed
 
     def settle(self, ids: Ints) -> None:
-        """Computes h of nodes that had only a bound."""
+        """Computes h of nodes that had only a guess."""
         if self.heuristic is not None:
             self._compute(self.heuristic, ids, self.table.states(ids))
             self.table.nodes["guessed"][ids] = False
 
     def _can_wait(self, parents: Ints, children: Children) -> Bools:
-        """Which children are actions beside subgoals, of parents whose h is known."""
+        """Which children are unlikely actions beside subgoals, of parents whose h is known."""
         subgoal = children.kinds >= 0
-        jumps = np.zeros(len(children.network_calls), dtype=np.bool_)
+        num_parents = len(children.network_calls)
+        jumps = np.zeros(num_parents, dtype=np.bool_)
         jumps[children.parents[subgoal]] = True
-        is_root = self.table.nodes["kind"][parents] == ROOT
-        return np.asarray(~subgoal & jumps[children.parents] & ~is_root)
+        unlikely = ~subgoal & jumps[children.parents]
+        if not self.evaluation.uses_policy:
+            unlikely &= children.tiers > 0
+        return np.asarray(unlikely & (self.table.nodes["kind"][parents] != ROOT))
 
     def _guess(self, ids: Ints, parents: Ints, gain: float) -> None:
         nodes = self.table.nodes

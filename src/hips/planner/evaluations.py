@@ -30,7 +30,7 @@ class Evaluation:
     """A key function and what it looks at.
 
     Attributes:
-        key: `(g, steps, log_pi, h) -> keys`, all `[M]`.
+        key: `(g, steps, log_pi, h) -> keys`, all `[M]`; must not fall as h grows.
         uses_heuristic: whether h matters; if not, no heuristic is computed.
         uses_policy: whether log π matters; if not, ε only chooses between "equal" (ε > 0) and
             "only when the high level would fail" (ε → 0), the two strategies of app:gbfs.

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from hips.domains.base import CONFIDENCE, Bools, Domain, Grids
 from hips.errors import ConfigError, ContractError
 from hips.planner import rollouts
-from hips.planner.kernels import as_rows, merge_equal, rows_differ
 from hips.planner.protocols import (
     ActionPolicy,
     Children,
@@ -26,6 +25,7 @@ from hips.planner.protocols import (
     SubgoalGenerator,
     checked_log_probabilities,
 )
+from hips.planner.rows import as_rows, merge_equal, rows_differ
 from hips.planner.stopwatch import Stopwatch
 
 T = TypeVar("T", bound=np.generic)

@@ -13,8 +13,8 @@ import numpy as np
 
 from hips.domains.base import Domain, Grids
 from hips.errors import ConfigError, ExpertError
-from hips.planner.kernels import as_rows, hash_rows
 from hips.planner.protocols import NO_ACTION, Ints, Proposals, SubgoalGenerator
+from hips.planner.rows import as_rows, hash_rows
 from hips.registry import Registry
 from hips.seeding import stream
 

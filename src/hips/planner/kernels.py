@@ -7,17 +7,15 @@ and a better key for an open node is a cut and a merge, never a stale entry.
 
 from __future__ import annotations
 
-import math
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-Ints: TypeAlias = npt.NDArray[np.int64]
+from hips.planner.rows import Bytes, Floats, Ints, hash_row, same_row
+
 Ints32: TypeAlias = npt.NDArray[np.int32]
-Floats: TypeAlias = npt.NDArray[np.float64]
 Nodes: TypeAlias = npt.NDArray[Any]
 
 FRESH, OPEN, CLOSED, GOAL, REJECTED, FREE = 0, 1, 2, 3, 4, 5
@@ -48,104 +46,9 @@ NODE = np.dtype(
     ],
     align=True,
 )
-"""One node: 80 bytes. `kind` is a subgoal's code, or `~action`; `guessed` says that `h` is only a
-lower bound; `chain` links a hash bucket (or the free nodes), `child`, `sibling` and `previous` the
-heap."""
-
-
-def as_rows(states: npt.NDArray[np.uint8]) -> Bytes:
-    """Grids `[M, H, W]` as rows of bytes `[M, H * W]`, also for M = 0."""
-    return np.ascontiguousarray(states).reshape(len(states), math.prod(states.shape[1:]))
-
-
-@njit(cache=True, nogil=True)
-def hash_row(row: Bytes, salt: int) -> int:
-    """A 62-bit hash of bytes."""
-    multiplier = np.uint64(0x9E3779B97F4A7C15)
-    code = (np.uint64(salt) + np.uint64(0xD1B54A32D192ED03)) * multiplier
-    size = row.shape[0]
-    for start in range(0, size, 8):
-        word = np.uint64(0)
-        for i in range(start, min(start + 8, size)):
-            word = (word << np.uint64(8)) | np.uint64(row[i])
-        code = (code ^ word) * multiplier
-        code ^= code >> np.uint64(29)
-    code *= multiplier
-    return np.int64(code >> np.uint64(2))  # type: ignore[return-value]
-
-
-@njit(cache=True, nogil=True)
-def hash_rows(rows: Bytes) -> Ints:
-    """Hashes `[M]` of rows `[M, S]`."""
-    codes = np.empty(rows.shape[0], dtype=np.int64)
-    for m in range(rows.shape[0]):
-        codes[m] = hash_row(rows[m], 0)
-    return codes
-
-
-@njit(cache=True, nogil=True)
-def rows_differ(left: Bytes, right: Bytes) -> npt.NDArray[np.bool_]:
-    """Which rows `[M, S]` are not equal, `[M]`."""
-    differ = np.zeros(left.shape[0], dtype=np.bool_)
-    for m in range(left.shape[0]):
-        for i in range(left.shape[1]):
-            if left[m, i] != right[m, i]:
-                differ[m] = True
-                break
-    return differ
-
-
-@njit(cache=True, nogil=True)
-def _same(left: Bytes, a: int, right: Bytes, b: int) -> bool:
-    """Whether row `a` of one array equals row `b` of another."""
-    for i in range(left.shape[1]):  # noqa: SIM110
-        if left[a, i] != right[b, i]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def first_occurrences(owners: Ints, rows: Bytes) -> Ints:
-    """For each `(owner, row)` the index of the first equal pair, `[M]`."""
-    count = rows.shape[0]
-    size = 8
-    while size < 2 * count:
-        size *= 2
-    table = np.full(size, -1, dtype=np.int64)
-    first = np.empty(count, dtype=np.int64)
-    for m in range(count):
-        place = (hash_row(rows[m], owners[m]) >> 20) & (size - 1)
-        while True:
-            other = table[place]
-            if other < 0:
-                table[place] = m
-                first[m] = m
-                break
-            if owners[other] == owners[m] and _same(rows, other, rows, m):
-                first[m] = other
-                break
-            place = (place + 1) & (size - 1)
-    return first
-
-
-@njit(cache=True, nogil=True)
-def merge_equal(
-    owners: Ints, rows: Bytes, lengths: Ints, log_probabilities: Floats
-) -> tuple[Ints, Floats]:
-    """Of equal `(owner, row)` pairs the shortest (then first) one; all arguments have M entries.
-
-    Returns the indices kept, ascending, and their log-probabilities, those of their equals added.
-    """
-    first = first_occurrences(owners, rows)
-    shortest = first.copy()
-    totals = np.full(first.shape[0], -np.inf)
-    for m in range(first.shape[0]):
-        if lengths[m] < lengths[shortest[first[m]]]:
-            shortest[first[m]] = m
-        totals[first[m]] = np.logaddexp(totals[first[m]], log_probabilities[m])
-    originals = np.flatnonzero(first == np.arange(first.shape[0]))
-    order = np.argsort(shortest[originals])
-    return shortest[originals][order], totals[originals][order]
+"""One node: 80 bytes. `kind` is a subgoal's code, or `~action`; `guessed` says that `h` was
+never computed; `chain` links a hash bucket (or the free nodes), `child`, `sibling` and `previous`
+the heap."""
 
 
 # -- pairing heaps -----------------------------------------------------------------------------
@@ -271,7 +174,7 @@ def intern(
                 nodes[node].hash == code
                 and nodes[node].slot == slots[m]
                 and nodes[node].trusted == trusted[m]
-                and _same(states, node, rows, m)
+                and same_row(states, node, rows, m)
             ):
                 break
             node = nodes[node].chain
@@ -378,7 +281,7 @@ def pop(nodes: Nodes, roots: Ints, open_trusted: Ints, slots: Ints) -> Ints:
 
 @njit(cache=True, nogil=True)
 def put_back(nodes: Nodes, roots: Ints, open_trusted: Ints, ids: Ints, keys: Floats) -> None:
-    """Opens nodes that were just taken out again, with other keys."""
+    """Opens nodes again that were just taken out, with other keys."""
     for m in range(ids.shape[0]):
         node = ids[m]
         slot = nodes[node].slot

@@ -15,7 +15,7 @@ from hips.planner.protocols import Floats, Foresight, Proposals
 
 DECODED_AT_ONCE = 1024
 LEARNED_GAIN = 2.0
-"""An action brings a state one step nearer at most; a learned h may say a bit more."""
+"""An action brings a state one step nearer at most; a learned h mostly says not much more."""
 
 
 class _SharedPrior:

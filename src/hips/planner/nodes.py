@@ -8,8 +8,9 @@ import numpy.typing as npt
 from hips.domains.base import Bools, Grid, Grids
 from hips.errors import ContractError
 from hips.planner import kernels
-from hips.planner.kernels import ACTIONS_END, FREE_HEAD, NODE, NONE, TAIL, Bytes, Floats, Ints
+from hips.planner.kernels import ACTIONS_END, FREE_HEAD, NODE, NONE, TAIL
 from hips.planner.protocols import Children
+from hips.planner.rows import Bytes, Floats, Ints, as_rows
 
 ROOT = np.iinfo(np.int32).min
 """`kind` of a root, which no edge reached."""
@@ -96,7 +97,7 @@ class NodeTable:
             self.num_nodes,
             slots,
             trusted,
-            kernels.as_rows(states),
+            as_rows(states),
         )
 
     def relax(

@@ -143,9 +143,9 @@ class Foresight:
     def check(self, count: int) -> None:
         """Refuses what a rollout of `count` walkers could not use, naming the fault."""
         shape = self.log_probabilities.shape
-        if len(shape) != 3 or shape[0] != count:
+        if len(shape) != 3 or shape[0] != count or not shape[1]:
             raise ContractError(
-                f"a subgoal-conditioned policy must return [{count}, C, A], got {list(shape)}"
+                f"a subgoal-conditioned policy must return [{count}, C ≥ 1, A], got {list(shape)}"
             )
         if np.isnan(self.log_probabilities).any():
             raise ContractError("a subgoal-conditioned policy returned NaN")
@@ -192,10 +192,11 @@ class Heuristic(Protocol):
 
     @property
     def gain(self) -> float | None:
-        """How much nearer one action may bring a state, at most; None if there is no saying.
+        """How much nearer one action brings a state, at most; None if there is no saying.
 
-        h of an action's child is then at least h of its parent less this, so that it need not be
-        known before the child is about to be expanded; most such children never are.
+        h of an action's child is then taken for h of its parent less this, until the child is
+        about to be expanded; most such children never are. The more often h falls by more than
+        this, the more of them come later than they should.
         """
         ...
 

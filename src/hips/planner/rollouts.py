@@ -19,8 +19,8 @@ import numpy.typing as npt
 from numba import njit
 
 from hips.domains.base import CONFIDENCE, Actions, Bools, Grids
-from hips.planner.kernels import Bytes, as_rows, hash_row, hash_rows
 from hips.planner.protocols import NO_ACTION, Floats, Foresight, Ints, ReachPolicy
+from hips.planner.rows import Bytes, as_rows, hash_row, hash_rows
 
 StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
 GoalFunction: TypeAlias = Callable[[Grids], Bools]
@@ -87,7 +87,7 @@ class _Walkers:
             self.alive,
         )
 
-    def choose(
+    def plan(
         self, rows: Ints, foresight: Foresight, confidence: float, hope: float
     ) -> tuple[Ints, Ints]:
         """What `rows` do next, and how much of it; see `choose`."""
@@ -181,7 +181,7 @@ def choose(
     lengths = np.zeros(count, dtype=np.int64)
     for b in range(count):
         row = rows[b]
-        if chances[b] < hope:
+        if not chances[b] >= hope:
             alive[row] = False
             continue
         detour = barred[row].max() != NO_ACTION
@@ -221,7 +221,7 @@ def follow(
         foresight = policy.act(walkers.states[active], targets[active])
         foresight.check(len(active))
         policy_calls[active] += 1
-        chunk, lengths = walkers.choose(active, foresight, confidence, hope)
+        chunk, lengths = walkers.plan(active, foresight, confidence, hope)
         moving, done = np.flatnonzero(lengths), 0
         while len(moving):
             going = walkers.step(step, is_goal, active[moving], chunk[moving, done])

@@ -122,8 +122,7 @@ class _Lockstep:
         self.close_on_generation, self.seed, self.on_result = close_on_generation, seed, on_result
         self.table = NodeTable(domain.spec.shape, num_slots, domain.spec.num_actions)
         self.ledger = Ledger(num_slots)
-        heuristic = expander.heuristic if evaluation.uses_heuristic else None
-        self.estimates = Estimates(self.table, self.ledger, heuristic)
+        self.estimates = Estimates(self.table, self.ledger, evaluation, expander.heuristic)
         self.problem_of = np.full(num_slots, -1, dtype=np.int64)
         self.results: list[Result | None] = [None] * len(problems)
         self.next_problem = 0
@@ -258,7 +257,7 @@ class _Lockstep:
         self.ledger.spend(len(slots), watch.seconds)
 
     def _take(self, slots: Ints, watch: Stopwatch) -> Ints:
-        """The best node of every slot; one whose h was only a bound goes back until it is known."""
+        """The best node of every slot; one whose h was only a guess goes back until it is known."""
         taken = self.table.pop(slots)
         watch.lap("bookkeeping")
         while len(early := np.flatnonzero(self.estimates.is_guessed(taken))):
