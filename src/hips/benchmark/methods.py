@@ -38,6 +38,9 @@ class Method:
         dynamics: who simulates what.
         weight: of the heuristic; None for what suits the domain.
         temperature: of the prior; None for what suits the domain.
+        mass: share of the prior's mass that is decoded; None for what suits the domain.
+        confidence: from which probability on foreseen actions are executed; None likewise.
+        hope: from which chance on a subgoal is tried; None likewise.
         close_on_generation: never update a generated state (the published protocol).
         data: what the model was trained on, if not on what serves best: `paper` stands for the
             model called `DOMAIN-paper`.
@@ -54,6 +57,9 @@ class Method:
     dynamics: str = "true"
     weight: float | None = None
     temperature: float | None = None
+    mass: float | None = None
+    confidence: float | None = None
+    hope: float | None = None
     close_on_generation: bool = False
     data: str | None = None
     model: str | None = None
@@ -142,6 +148,9 @@ class Method:
             close_on_generation=self.close_on_generation,
             weight=self.weight,
             temperature=self.temperature,
+            mass=self.mass,
+            confidence=self.confidence,
+            hope=self.hope,
         )
 
     def _ask_peer(

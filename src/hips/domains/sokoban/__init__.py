@@ -76,8 +76,10 @@ class Sokoban(Domain):
             demonstrations=60_000,
             paper_demonstrations=10_340,
             quality=1.0,
-            mass=0.9,
+            epsilon=1e-2,
+            mass=0.8,
             temperature=2.0,
+            confidence=0.8,
             hope=0.35,
             laptop=("segmentation=events",),
         )
