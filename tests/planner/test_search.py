@@ -18,7 +18,7 @@ from hips.planner.explore import Recorder
 from hips.planner.generators import RepeatAction
 from hips.planner.nodes import NodeTable
 from hips.planner.outcomes import Outcome
-from hips.planner.policies import StateHeuristic, UniformPolicy
+from hips.planner.policies import StateHeuristic, UniformPolicy, WeightedHeuristic
 from hips.planner.protocols import DynamicsMode
 from hips.planner.result import Result
 from hips.planner.search import solve, solve_many
@@ -77,6 +77,18 @@ def test_distances_of_unlikely_actions_are_computed_only_when_they_matter(evalua
             expanded.append((result.plan, np.concatenate(recorder.expanded).tobytes()))
         assert expanded[0] == expanded[1]
     assert counts[1.0] < counts[None]
+
+
+def test_a_heuristic_may_leave_its_gain_out() -> None:
+    class Plain:
+        calls = 0
+
+        def distances(self, states: Grids) -> np.ndarray:
+            return np.zeros(len(states))
+
+    world = random_graph(0)
+    for heuristic in (Plain(), WeightedHeuristic(Plain(), 2.0)):  # type: ignore[arg-type]
+        assert solve(world, world.grid(0), low_level(world, heuristic=heuristic)).solved
 
 
 def misplaced(state: Grid) -> int:

@@ -1,7 +1,8 @@
 """h of the nodes of a lockstep: at once where it orders a queue, later where a guess will do.
 
 Actions beside subgoals have the share ε of the probability, so that hardly one of them is ever
-expanded; to know h of all of them would be half of what the heuristic has to do. Where the
+expanded; to know h of all of them would be a third to a half of what the heuristic has
+to do. Where the
 heuristic says how much nearer one action may bring a state, such a child waits in the queue with
 the h of its parent less that. Evaluations grow with h, so a child that is taken out of the queue
 too early is found out when its own h is computed, and goes back. Where evaluations do not look at
@@ -17,7 +18,7 @@ from hips.errors import ContractError
 from hips.planner.evaluations import Evaluation
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
-from hips.planner.protocols import Children, Heuristic, Ints
+from hips.planner.protocols import Children, Heuristic, Ints, gain_of
 
 MAX_DISTANCE = 1e9
 """Larger heuristic values count as this one: a heuristic may despair, the search may not."""
@@ -35,8 +36,7 @@ class Estimates:
     ) -> None:
         self.table, self.ledger, self.evaluation = table, ledger, evaluation
         self.heuristic = heuristic if evaluation.uses_heuristic else None
-        # A heuristic that was written before `gain` has none.
-        self.gain: float | None = getattr(heuristic, "gain", None)
+        self.gain = gain_of(heuristic)
 
     def estimate(self, ids: Ints, parents: Ints, wanted: Bools, children: Children) -> None:
         """Gives the `wanted` of the nodes `ids`, children of nodes `parents`, an h; all `[M]`."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hips.domains.base import Domain, Grid, Grids
-from hips.planner.protocols import Floats, Foresight, Heuristic
+from hips.planner.protocols import Floats, Foresight, Heuristic, gain_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,8 @@ class WeightedHeuristic:
     @property
     def gain(self) -> float | None:
         """The inner one's, weighted."""
-        return None if self.inner.gain is None else self.weight * self.inner.gain
+        gain = gain_of(self.inner)
+        return None if gain is None else self.weight * gain
 
     def distances(self, states: Grids) -> Floats:
         """The inner estimates, weighted, `[B]`."""

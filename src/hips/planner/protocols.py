@@ -205,6 +205,12 @@ class Heuristic(Protocol):
         ...
 
 
+def gain_of(heuristic: Heuristic | None) -> float | None:
+    """Its `gain`; one that was written before there was such a thing has none."""
+    gain: float | None = getattr(heuristic, "gain", None)
+    return gain
+
+
 class Dynamics(Protocol):
     """T(s, a), true or learned."""
 
