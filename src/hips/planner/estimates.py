@@ -1,12 +1,11 @@
 """h of the nodes of a lockstep: at once where it orders a queue, later where a guess will do.
 
 Actions beside subgoals have the share ε of the probability, so that hardly one of them is ever
-expanded; to know h of all of them would be a third to a half of what the heuristic has
-to do. Where the
-heuristic says how much nearer one action may bring a state, such a child waits in the queue with
-the h of its parent less that. Evaluations grow with h, so a child that is taken out of the queue
-too early is found out when its own h is computed, and goes back. Where evaluations do not look at
-the probability, ε does not keep such a child waiting, unless ε → 0.
+expanded; to know h of all of them would be a third to a half of what the heuristic has to do.
+Where the heuristic says how much nearer one action may bring a state, such a child waits in the
+queue with the h of its parent less that. Evaluations grow with h, so a child that is taken out of
+the queue too early is found out when its own h is computed, and goes back. Where evaluations do not
+look at the probability, ε does not keep such a child waiting, unless ε → 0.
 """
 
 from __future__ import annotations
