@@ -26,7 +26,8 @@ def test_version(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", ["domains", "sample", "show", "collect", "demo", "export-minari", "import-minari"]
+    "verb",
+    ["domains", "sample", "show", "collect", "explore", "demo", "export-minari", "import-minari"],
 )
 def test_help_gives_an_example(run: Run, verb: str) -> None:
     result = run(verb, "--help")
@@ -224,3 +225,15 @@ def test_good_settings_have_the_type_of_the_parameter() -> None:
 def test_plans_are_read_with_commas_or_spaces() -> None:
     assert parse_plan(LineWorld(), "left,right  left").tolist() == [0, 1, 0]
     assert parse_plan(LineWorld(), "").tolist() == []
+
+
+def test_explored_states_are_levels_to_collect_from(run: Run) -> None:
+    size = ("--set", "height=7", "--set", "width=7", "--set", "boxes=2")
+    explored = run(
+        "explore", "sokoban", *size, "-n", "4", "-o", "labels.npz",
+        "--starts", "met.txt", "--starts-count", "5",
+    )  # fmt: skip
+    assert explored.exit_code == 0, explored.stderr
+    assert "met.txt: 5 states" in explored.stderr
+    collected = run("collect", "sokoban", "--levels", "met.txt", "-o", "data", "--json")
+    assert json.loads(collected.stdout)["counts"]["demonstrations"] == 5

@@ -27,6 +27,14 @@ def test_labels_come_back_as_they_were(tmp_path: Path) -> None:
     assert read.origin["seed"] == 1
 
 
+def test_only_states_with_a_way_on_live() -> None:
+    whole = some_labels()
+    goal = StateLabels(whole.states, np.array([5, DEAD_END, 0], dtype=np.int32), whole.origin)
+    np.testing.assert_array_equal(goal.living(np.random.default_rng(0), 9), whole.states[:1])
+    assert len(whole.living(np.random.default_rng(0), 9)) == 2
+    assert len(whole.living(np.random.default_rng(0), 1)) == 1
+
+
 def test_labels_of_another_domain_are_refused(tmp_path: Path) -> None:
     labels.save(some_labels(), tmp_path / "labels.npz")
     with pytest.raises(DatasetError, match="made for 'sokoban', the training is of 'tsp'"):

@@ -5,7 +5,7 @@ import torch
 
 from hips.demonstrations.labels import DEAD_END, StateLabels
 from hips.seeding import stream
-from hips.training.config import TrainingConfig
+from hips.training.config import TrainingConfig, override
 from hips.training.corpus import Corpus
 from hips.training.heuristic import HeuristicStage
 from hips.training.networks import build_networks
@@ -39,3 +39,14 @@ def test_the_trunk_starts_from_the_priors(config: TrainingConfig, corpus: Corpus
     made.prepare()
     for name, value in made.prior.trunk.state_dict().items():
         assert torch.equal(value, made.heuristic.trunk.state_dict()[name]), name
+
+
+def test_a_trunk_of_its_own_size_starts_at_random(config: TrainingConfig, corpus: Corpus) -> None:
+    larger = override(config, ["network.heuristic_channels=24", "network.heuristic_blocks=3"])
+    made = stage(larger, corpus, None)
+    before = {name: value.clone() for name, value in made.heuristic.state_dict().items()}
+    made.prepare()
+    assert made.heuristic.trunk.stem.out_channels == 24
+    assert made.prior.trunk.stem.out_channels == config.network.channels
+    for name, value in made.heuristic.state_dict().items():
+        assert torch.equal(value, before[name]), name

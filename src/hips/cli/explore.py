@@ -21,6 +21,8 @@ from hips.cli.options import (
     read_levels,
 )
 from hips.domains import Grid
+from hips.files import write_text
+from hips.seeding import stream
 
 
 def register(app: typer.Typer) -> None:
@@ -42,6 +44,11 @@ def explore_levels(
     model: Annotated[
         str | None, typer.Option(help="Name or folder of a model; by default the domain's.")
     ] = None,
+    starts: Annotated[
+        Path | None,
+        typer.Option(help="File for some of the states with a way on, as levels to collect from."),
+    ] = None,
+    starts_count: Annotated[int, typer.Option(min=1, help="How many of them, at most.")] = 10_000,
     seed: SeedOption = 0,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
     variant: VariantOption = None,
@@ -52,11 +59,15 @@ def explore_levels(
     """Search levels and ask the expert about every state that was expanded.
 
     Where the search finds no plan, the states of the expert's plan are asked about too. The
-    heuristic learns from them what dead ends are: `hips train --labels FILE`.
+    heuristic learns from them what dead ends are: `hips train --labels FILE`. With --starts some of
+    the states become levels: the expert's demonstrations from where a search goes teach subgoals
+    and policies what to do there (`hips collect --levels FILE`).
 
     For example:
 
       hips explore sokoban --count 2000 --out labels.npz
+
+      hips explore sokoban --count 2000 --out labels.npz --starts met.txt --starts-count 5000
     """
     from hips.demonstrations import labels
     from hips.planner.explore import explore
@@ -76,6 +87,10 @@ def explore_levels(
             progress=progress,
         )
     labels.save(found, out)
+    if starts is not None:
+        chosen = found.living(stream(seed, "starts"), starts_count)
+        write_text(starts, domain.export(list(chosen), domain.formats[0]))
+        note(f"{starts}: {len(chosen):,} states to start from")
     if json:
         print_json(found.origin)
     else:

@@ -42,6 +42,11 @@ class StateLabels:
     def __len__(self) -> int:
         return len(self.states)
 
+    def living(self, rng: np.random.Generator, most: int) -> Grids:
+        """At most so many states, at random, that have a way on and are no goals, `[N, H, W]`."""
+        alive = np.flatnonzero(self.remaining > 0)
+        return self.states[rng.choice(alive, size=min(most, len(alive)), replace=False)]
+
 
 def save(labels: StateLabels, path: Path) -> None:
     """Writes labels to one compressed file, all or nothing."""

@@ -72,8 +72,13 @@ class HeuristicStage(Stage):
         }
 
     def prepare(self) -> None:
-        """Takes over the prior's trunk."""
-        self.heuristic.trunk.load_state_dict(self.prior.trunk.state_dict())
+        """Takes over the prior's trunk, if it is of the same size."""
+        known = self.prior.trunk.state_dict()
+        own = self.heuristic.trunk.state_dict()
+        if {name: value.shape for name, value in known.items()} == {
+            name: value.shape for name, value in own.items()
+        }:
+            self.heuristic.trunk.load_state_dict(known)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """Any states of the training split, goals included, and labelled ones."""

@@ -63,7 +63,14 @@ class Networks(nn.Module):
             relations=sizes.subgoal_relations,
         )
         self.prior = Prior(shape, *state, num_codes=plan.num_codes)
-        self.heuristic = Heuristic(shape, *state, plan.max_distance, plan.num_bins)
+        self.heuristic = Heuristic(
+            shape,
+            sizes.heuristic_channels or sizes.channels,
+            sizes.heuristic_blocks or sizes.blocks,
+            sizes.attention,
+            plan.max_distance,
+            plan.num_bins,
+        )
         self.dynamics = Dynamics(
             dynamics_shape,
             sizes.dynamics_channels,
@@ -81,8 +88,11 @@ def _check(shape: GridShape, plan: NetworkPlan) -> None:
             f"A grid of {shape.height}×{shape.width} leaves no cell after cropping its border and "
             f"folding by {shape.downsample}; set network.downsample=1."
         )
-    if plan.sizes.channels % 4:
-        raise ConfigError("network.channels must be a multiple of 4 (the attention heads).")
+    if plan.sizes.channels % 4 or plan.sizes.heuristic_channels % 4:
+        raise ConfigError(
+            "network.channels and network.heuristic_channels must be multiples of 4 "
+            "(the attention heads)."
+        )
     if plan.sizes.motion < 0:
         raise ConfigError("network.motion must be 0 or more cells.")
     if plan.horizon < 1 or plan.chunk < 1 or plan.num_codes < 2:

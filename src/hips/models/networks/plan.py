@@ -21,6 +21,7 @@ SHAPED: Mapping[str, tuple[str, ...]] = {
     "network.changes": ("subgoals",),
     "network.scaled_codes": ("subgoals",),
     "network.dynamics_": ("dynamics",),
+    "network.heuristic_": ("heuristic",),
     "policy.": ("policy",),
     "vqvae.": ("subgoals", "prior"),
     "heuristic.": ("heuristic",),
@@ -40,6 +41,8 @@ class NetworkSizes:
     dynamics compare every cell (see `SubgoalModel` and `Dynamics`). `changes` shows the encoder
     of subgoals what comes and what goes instead of both states, and `scaled_codes` gives codes
     the length √D instead of 1 before they are decoded; both make learning faster.
+    `heuristic_channels` and `heuristic_blocks` are the heuristic's own; 0 takes `channels` and
+    `blocks`.
     """
 
     channels: int = 48
@@ -67,6 +70,8 @@ class NetworkSizes:
     dynamics_relations: int = 0
     changes: bool = False
     scaled_codes: bool = False
+    heuristic_channels: int = 0
+    heuristic_blocks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
