@@ -45,7 +45,8 @@ class StateLabels:
     def living(self, rng: np.random.Generator, most: int) -> Grids:
         """At most so many states, at random, that have a way on and are no goals, `[N, H, W]`."""
         alive = np.flatnonzero(self.remaining > 0)
-        return self.states[rng.choice(alive, size=min(most, len(alive)), replace=False)]
+        chosen: Grids = self.states[rng.choice(alive, size=min(most, len(alive)), replace=False)]
+        return chosen
 
 
 def save(labels: StateLabels, path: Path) -> None:
