@@ -15,6 +15,7 @@ from hips.files import sha256
 from hips.models import bundle
 from hips.models.networks.assembly import Networks
 from hips.models.networks.weights import WEIGHTS
+from hips.seeding import stream
 from hips.training import session
 from hips.training.config import TrainingConfig, default_config, from_json, override
 from hips.training.networks import build_networks
@@ -151,6 +152,20 @@ def test_networks_that_are_learnt_anew_may_have_other_sizes(
     assert torch.equal(now["prior.trunk.stem.weight"], random)
     kept = before["policy.trunk.stem.weight"].half().float()
     assert torch.equal(now["policy.trunk.stem.weight"], kept)
+
+
+def test_a_heuristic_grows_without_changing_what_it_says(earlier: tuple[Path, Networks]) -> None:
+    folder, model = earlier
+    config = override(_config(), ["network.heuristic_blocks=4"])
+    networks = build_networks(LINE.spec, config).eval()
+    find_start(folder, LINE, config).load_into(networks)
+    assert len(networks.heuristic.trunk.blocks) == 4 > len(model.heuristic.trunk.blocks)
+    states = torch.from_numpy(LINE.sample(stream(0, "grown"), 5))
+    said, before = networks.heuristic(states), model.eval().heuristic(states)
+    assert torch.allclose(said, before, atol=0.05)  # stored as fp16
+    smaller = override(_config(), ["network.heuristic_blocks=1"])
+    with pytest.raises(ModelError, match=r"other sizes.*heuristic_blocks=0"):
+        find_start(folder, LINE, smaller)
 
 
 def test_damaged_weights_are_refused(earlier: tuple[Path, Networks], tmp_path: Path) -> None:

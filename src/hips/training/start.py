@@ -51,13 +51,14 @@ class Start:
 
     def load_into(self, networks: Networks) -> None:
         """Replaces the initial weights of all networks that are taken from the model."""
-        load_weights(networks, self.folder, self.replaced)
+        load_weights(networks, self.folder, self.replaced, grow=True)
 
 
 def find_start(name_or_folder: str | Path, domain: Domain, config: TrainingConfig) -> Start:
     """The model called so, checked before anything is collected or trained.
 
-    Networks that are learnt anew may have other sizes than the model's.
+    Networks that are learnt anew may have other sizes than the model's, and the heuristic may have
+    more blocks.
 
     Raises:
         ModelError: missing, damaged, for another domain, or of networks of other sizes.
@@ -73,11 +74,13 @@ def find_start(name_or_folder: str | Path, domain: Domain, config: TrainingConfi
 
 
 def _check_sizes(found: bundle.Bundle, wanted: NetworkPlan, replaced: tuple[str, ...]) -> None:
-    ours = wanted.shaping()
-    theirs = NetworkPlan.of(found.card["configuration"]).shaping()
+    present = NetworkPlan.of(found.card["configuration"])
+    ours, theirs = wanted.shaping(), present.shaping()
     different = [
         name for name in ours if ours[name] != theirs[name] and not _is_free(name, replaced)
     ]
+    if wanted.sizes.heuristic_size[1] > present.sizes.heuristic_size[1]:
+        different = [name for name in different if name != "network.heuristic_blocks"]
     if different:
         settings = " ".join(f"--set {name}={str(theirs[name]).lower()}" for name in different)
         raise ModelError(

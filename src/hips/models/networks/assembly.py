@@ -64,12 +64,7 @@ class Networks(nn.Module):
         )
         self.prior = Prior(shape, *state, num_codes=plan.num_codes)
         self.heuristic = Heuristic(
-            shape,
-            sizes.heuristic_channels or sizes.channels,
-            sizes.heuristic_blocks or sizes.blocks,
-            sizes.attention,
-            plan.max_distance,
-            plan.num_bins,
+            shape, *sizes.heuristic_size, sizes.attention, plan.max_distance, plan.num_bins
         )
         self.dynamics = Dynamics(
             dynamics_shape,
@@ -90,7 +85,7 @@ def _check(shape: GridShape, plan: NetworkPlan) -> None:
         )
     if plan.sizes.channels % 4 or plan.sizes.heuristic_channels % 4:
         raise ConfigError(
-            "network.channels and network.heuristic_channels must be multiples of 4 "
+            "network.channels and network.heuristic_channels must each be a multiple of 4 "
             "(the attention heads)."
         )
     if plan.sizes.motion < 0:

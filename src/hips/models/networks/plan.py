@@ -73,6 +73,11 @@ class NetworkSizes:
     heuristic_channels: int = 0
     heuristic_blocks: int = 0
 
+    @property
+    def heuristic_size(self) -> tuple[int, int]:
+        """Channels and blocks of the heuristic."""
+        return self.heuristic_channels or self.channels, self.heuristic_blocks or self.blocks
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkPlan:

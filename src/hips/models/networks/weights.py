@@ -24,10 +24,13 @@ def save_weights(networks: Networks, folder: Path) -> None:
         save_file(weights, temporary)
 
 
-def load_weights(networks: Networks, folder: Path, without: Collection[str] = ()) -> None:
+def load_weights(
+    networks: Networks, folder: Path, without: Collection[str] = (), grow: bool = False
+) -> None:
     """Puts the weights of a bundle's folder into networks of the same sizes, as fp32.
 
-    The networks named in `without` stay as they are, and may be of any size.
+    The networks named in `without` stay as they are, and may be of any size. With `grow` the
+    heuristic may have more blocks than the bundle's; they change nothing until they are trained.
 
     Raises:
         ModelError: the file is missing, damaged or for networks of other sizes.
@@ -42,9 +45,22 @@ def load_weights(networks: Networks, folder: Path, without: Collection[str] = ()
     present = networks.state_dict()
     kept = {name: value for name, value in present.items() if name.split(".")[0] in without}
     stored = {n: value for n, value in stored.items() if n.split(".")[0] not in without} | kept
+    if grow:
+        stored |= _idle_blocks(present, stored)
     _check_sizes(path, stored, present)
     # Copying into the parameters turns fp16 into their fp32.
     networks.load_state_dict(stored)
+
+
+def _idle_blocks(present: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Weights of the heuristic's blocks that are not stored; what they add to features is 0."""
+    new = [n for n in present if n.startswith("heuristic.trunk.blocks.") and n not in stored]
+    return {
+        name: torch.zeros_like(present[name])
+        if name.endswith(("second_norm.weight", "second_norm.bias"))
+        else present[name]
+        for name in new
+    }
 
 
 def _halved(value: Tensor) -> Tensor:
