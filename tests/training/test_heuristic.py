@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from hips.demonstrations.labels import DEAD_END, StateLabels
@@ -50,3 +51,18 @@ def test_a_trunk_of_its_own_size_starts_at_random(config: TrainingConfig, corpus
     assert made.prior.trunk.stem.out_channels == config.network.channels
     for name, value in made.heuristic.state_dict().items():
         assert torch.equal(value, before[name]), name
+
+
+def test_labelled_states_are_held_out_and_scored(config: TrainingConfig, corpus: Corpus) -> None:
+    count = len(corpus.states)
+    labels = StateLabels(corpus.states, np.full(count, DEAD_END, dtype=np.int32), {})
+    made = stage(config, corpus, labels)
+    assert made.labels is not None
+    assert made.held_out is not None
+    assert len(made.labels) + len(made.held_out) == count
+    learnt = {state.tobytes() for state in made.labels.states}
+    assert not any(state.tobytes() in learnt for state in made.held_out.states)
+    with torch.no_grad():
+        scores, plain = made.validate(), stage(config, corpus, None).validate()
+    assert "labelled" not in plain
+    assert scores["score"] == pytest.approx((plain["score"] + scores["labelled"]) / 2)

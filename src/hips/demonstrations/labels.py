@@ -42,6 +42,10 @@ class StateLabels:
     def __len__(self) -> int:
         return len(self.states)
 
+    def subset(self, chosen: npt.NDArray[np.bool_]) -> StateLabels:
+        """Those that are chosen, `[M]`."""
+        return StateLabels(self.states[chosen], self.remaining[chosen], self.origin)
+
     def living(self, rng: np.random.Generator, most: int) -> Grids:
         """At most so many states, at random, that have a way on and are no goals, `[N, H, W]`."""
         alive = np.flatnonzero(self.remaining > 0)

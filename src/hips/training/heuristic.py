@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from hips.demonstrations.labels import DEAD_END, StateLabels
+from hips.domains import Grids
 from hips.models.networks.heads import Heuristic, Prior
+from hips.planner.rows import as_rows, hash_rows
 from hips.seeding import stream
 from hips.statistics import spearman
 from hips.training.batches import Batch, device_of, mean_metrics, parts
@@ -16,6 +21,8 @@ from hips.training.corpus import Augmenter, Corpus
 from hips.training.loop import Stage
 
 VALIDATION_SAMPLES = 4096
+HELD_OUT = 50
+"""One labelled state in so many is kept for validation."""
 
 
 def soft_targets(distances: Tensor, centres: Tensor, deviation: float) -> Tensor:
@@ -44,7 +51,8 @@ class HeuristicObjective(nn.Module):
 class HeuristicStage(Stage):
     """Regression of the remaining steps; the trunk starts from the prior's, which knows the way.
 
-    With labelled states, half of a batch are such; dead ends are as far as the heuristic counts.
+    With labelled states, half of a batch are such, and half of the score is of some that are held
+    out; dead ends are as far as the heuristic counts.
     """
 
     name = "heuristic"
@@ -63,13 +71,19 @@ class HeuristicStage(Stage):
         self.heuristic, self.prior = heuristic, prior
         self.objective = HeuristicObjective(heuristic)
         self.remaining = train.remaining
-        self.labels = labels
+        self.labels: StateLabels | None = None
+        self.held_out: StateLabels | None = None
+        if labels is not None:
+            self.labels, self.held_out = _split(labels)
         rng = stream(0, self.name, "validation")
         chosen = rng.choice(len(valid.states), size=VALIDATION_SAMPLES)
-        self.validation = {
-            "states": torch.from_numpy(valid.states[chosen]),
-            "remaining": torch.from_numpy(valid.remaining[chosen]).float(),
-        }
+        self.validation = self._batch(valid.states[chosen], valid.remaining[chosen])
+        self.labelled: Batch = {}
+        if self.held_out is not None:
+            chosen = rng.choice(len(self.held_out), size=VALIDATION_SAMPLES)
+            self.labelled = self._batch(
+                self.held_out.states[chosen], self.held_out.remaining[chosen]
+            )
 
     def prepare(self) -> None:
         """Takes over the prior's trunk, if it is of the same size."""
@@ -90,15 +104,34 @@ class HeuristicStage(Stage):
             states = np.concatenate([states, self.labels.states[chosen]])
             remaining = np.concatenate([remaining, self.labels.remaining[chosen]])
         grids, _ = self.augment(rng, [states])
+        return self._batch(grids[0], remaining)
+
+    def _batch(self, states: Grids, remaining: npt.NDArray[np.integer[Any]]) -> Batch:
         distances = np.where(remaining == DEAD_END, self.config.max_distance, remaining)
         return {
-            "states": torch.from_numpy(grids[0]),
+            "states": torch.from_numpy(states),
             "remaining": torch.from_numpy(distances).float(),
         }
 
     def validate(self) -> dict[str, float]:
-        """Loss, mean absolute error and Spearman's rank correlation on held-out states."""
+        """Loss, mean absolute error and Spearman's rank correlation on held-out demonstrations.
+
+        With labels the score is the mean of the losses on demonstrations and on labelled states.
+        """
         pieces = parts(self.validation, device_of(self.heuristic))
         predicted = torch.cat([self.heuristic(part["states"]).cpu() for part in pieces])
         rank = spearman(predicted.numpy(), self.validation["remaining"].numpy())
-        return {**mean_metrics(self.objective, self.validation), "spearman": rank}
+        metrics = {**mean_metrics(self.objective, self.validation), "spearman": rank}
+        if self.labelled:
+            labelled = mean_metrics(self.objective, self.labelled)["score"]
+            metrics["labelled"] = labelled
+            metrics["score"] = (metrics["score"] + labelled) / 2
+        return metrics
+
+
+def _split(labels: StateLabels) -> tuple[StateLabels, StateLabels | None]:
+    """Labels to learn from and labels to validate with, equal states on the same side."""
+    held = hash_rows(as_rows(labels.states)) % HELD_OUT == 0
+    if held.all() or not held.any():
+        return labels, None
+    return labels.subset(~held), labels.subset(held)

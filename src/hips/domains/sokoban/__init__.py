@@ -77,7 +77,7 @@ class Sokoban(Domain):
             paper_demonstrations=10_340,
             quality=1.0,
             epsilon=1e-2,
-            mass=0.8,
+            mass=0.95,
             temperature=2.0,
             confidence=0.8,
             hope=0.35,
