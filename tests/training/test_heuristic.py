@@ -53,6 +53,17 @@ def test_a_trunk_of_its_own_size_starts_at_random(config: TrainingConfig, corpus
         assert torch.equal(value, before[name]), name
 
 
+def test_a_deeper_trunk_begins_as_the_priors(config: TrainingConfig, corpus: Corpus) -> None:
+    plain = override(config, ["network.attention=0", "network.heuristic_blocks=4"])
+    made = stage(plain, corpus, None)
+    made.prepare()
+    made.objective.eval()
+    made.prior.eval()
+    planes = made.prior.planes(torch.from_numpy(corpus.states[:8]))
+    assert len(made.heuristic.trunk.blocks) > len(made.prior.trunk.blocks)
+    assert torch.equal(made.heuristic.trunk(planes), made.prior.trunk(planes))
+
+
 def test_labelled_states_are_held_out_and_scored(config: TrainingConfig, corpus: Corpus) -> None:
     count = len(corpus.states)
     labels = StateLabels(corpus.states, np.full(count, DEAD_END, dtype=np.int32), {})

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from hips.demonstrations.labels import DEAD_END, StateLabels
 from hips.domains import Grids
 from hips.models.networks.heads import Heuristic, Prior
+from hips.models.networks.layers import with_idle_blocks
 from hips.planner.rows import as_rows, hash_rows
 from hips.seeding import stream
 from hips.statistics import spearman
@@ -86,13 +87,13 @@ class HeuristicStage(Stage):
             )
 
     def prepare(self) -> None:
-        """Takes over the prior's trunk, if it is of the same size."""
-        known = self.prior.trunk.state_dict()
+        """Takes over the prior's trunk, unless that one has another width or more blocks."""
         own = self.heuristic.trunk.state_dict()
-        if {name: value.shape for name, value in known.items()} == {
+        start = with_idle_blocks(self.prior.trunk.state_dict(), own)
+        if {name: value.shape for name, value in start.items()} == {
             name: value.shape for name, value in own.items()
         }:
-            self.heuristic.trunk.load_state_dict(known)
+            self.heuristic.trunk.load_state_dict(start)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """Any states of the training split, goals included, and labelled ones."""

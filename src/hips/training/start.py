@@ -11,7 +11,7 @@ from hips.domains import Domain
 from hips.errors import ModelError
 from hips.models import bundle
 from hips.models.networks.assembly import Networks
-from hips.models.networks.plan import NetworkPlan, shaped_networks
+from hips.models.networks.plan import NetworkPlan, NetworkSizes, shaped_networks
 from hips.models.networks.weights import WEIGHTS, load_weights
 from hips.training.config import TrainingConfig
 from hips.training.networks import network_plan
@@ -57,8 +57,8 @@ class Start:
 def find_start(name_or_folder: str | Path, domain: Domain, config: TrainingConfig) -> Start:
     """The model called so, checked before anything is collected or trained.
 
-    Networks that are learnt anew may have other sizes than the model's, and the heuristic may have
-    more blocks.
+    Networks that are learnt anew may have other sizes than the model's, and a heuristic
+    without attention or exchanges may have more blocks.
 
     Raises:
         ModelError: missing, damaged, for another domain, or of networks of other sizes.
@@ -79,7 +79,7 @@ def _check_sizes(found: bundle.Bundle, wanted: NetworkPlan, replaced: tuple[str,
     different = [
         name for name in ours if ours[name] != theirs[name] and not _is_free(name, replaced)
     ]
-    if wanted.sizes.heuristic_size[1] > present.sizes.heuristic_size[1]:
+    if _grows(present.sizes, wanted.sizes):
         different = [name for name in different if name != "network.heuristic_blocks"]
     if different:
         settings = " ".join(f"--set {name}={str(theirs[name]).lower()}" for name in different)
@@ -87,6 +87,12 @@ def _check_sizes(found: bundle.Bundle, wanted: NetworkPlan, replaced: tuple[str,
             f"{found.folder}: its networks have other sizes than those of this training; "
             f"to start from it, add {settings}"
         )
+
+
+def _grows(present: NetworkSizes, wanted: NetworkSizes) -> bool:
+    """Whether the heuristic gets residual blocks behind those it has, and nothing else."""
+    plain = wanted.attention == 0 and not wanted.same_symbols
+    return plain and wanted.heuristic_size[1] > present.heuristic_size[1]
 
 
 def _is_free(setting: str, replaced: tuple[str, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -312,6 +313,20 @@ class Trunk(nn.Module):
             exchanges = isinstance(layer, SameSymbols)
             features = layer(features, planes) if exchanges else layer(features)
         return features
+
+
+def with_idle_blocks(known: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """`known` weights of a trunk, and those of further residual blocks that only `own` has.
+
+    What such blocks add to the features is 0, so that a deeper trunk begins where another ended.
+    """
+    new = {name: value for name, value in own.items() if name not in known and "blocks." in name}
+    idle = {
+        name: torch.zeros_like(value)
+        for name, value in new.items()
+        if name.endswith(("second_norm.weight", "second_norm.bias"))
+    }
+    return {**known, **new, **idle}
 
 
 class Readout(nn.Module):

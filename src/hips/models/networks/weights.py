@@ -13,6 +13,7 @@ from torch import Tensor
 from hips.errors import ModelError
 from hips.files import replacing
 from hips.models.networks.assembly import Networks
+from hips.models.networks.layers import with_idle_blocks
 
 WEIGHTS = "weights.safetensors"
 
@@ -46,21 +47,11 @@ def load_weights(
     kept = {name: value for name, value in present.items() if name.split(".")[0] in without}
     stored = {n: value for n, value in stored.items() if n.split(".")[0] not in without} | kept
     if grow:
-        stored |= _idle_blocks(present, stored)
+        heuristic = {n: value for n, value in present.items() if n.startswith("heuristic.")}
+        stored = with_idle_blocks(stored, heuristic)
     _check_sizes(path, stored, present)
     # Copying into the parameters turns fp16 into their fp32.
     networks.load_state_dict(stored)
-
-
-def _idle_blocks(present: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Weights of the heuristic's blocks that are not stored; what they add to features is 0."""
-    new = [n for n in present if n.startswith("heuristic.trunk.blocks.") and n not in stored]
-    return {
-        name: torch.zeros_like(present[name])
-        if name.endswith(("second_norm.weight", "second_norm.bias"))
-        else present[name]
-        for name in new
-    }
 
 
 def _halved(value: Tensor) -> Tensor:
