@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hips.domains import Actions, Bools, Grid, Grids
+from hips.arrays import Actions, Bools, Grid, Grids
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 NaiveStep: TypeAlias = Callable[[Grid, int], Grid]

@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from hips import domains
-from hips.demonstrations import collect, load
+from hips.data import collect, load
+from hips.engines import LocalEngine
 
 
 def main() -> None:
@@ -38,7 +39,7 @@ def _measure(name: str, count: int, workers: int) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data"
         marks = [time.perf_counter()]
-        collect(domain, count, seed=0, out=path, workers=workers)
+        collect(domain, count, seed=0, out=path, engine=LocalEngine(workers))
         marks.append(time.perf_counter())
         dataset = load(path)
         marks.append(time.perf_counter())

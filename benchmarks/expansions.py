@@ -1,6 +1,7 @@
 """What an expansion costs with the installed models, and where the time goes.
 
-    python -m benchmarks expansions [--domain NAME …] [--count N] [--lockstep N] [--expansions N]
+    python -m benchmarks expansions [--domain NAME …] [--method NAME] [--count N]
+        [--lockstep N] [--expansions N]
 
 Each row is one run over the same fresh levels: one problem at a time and in lockstep, with exact
 and with quantised networks. The median is over problems, of a problem's seconds per expansion; in
@@ -16,13 +17,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from hips import domains
-from hips.domains import Domain, Grid
+from hips.arrays import Grid
+from hips.domains import Domain
+from hips.methods.base import Execution
+from hips.methods.jobs import SolveJob
+from hips.methods.planner import Choice
 from hips.models import bundle
 from hips.models.runtime import Precision
 from hips.planner.budget import Budget
-from hips.planner.components import SearchSettings
-from hips.planner.parallel import SolveOptions
 from hips.planner.result import Result
+from hips.planner.settings import Settings
 from hips.seeding import stream
 
 PHASES = ("proposals", "filter", "rollouts", "actions", "heuristic", "bookkeeping")
@@ -37,27 +41,27 @@ def main() -> None:
         levels = list(domain.sample(stream(0, "benchmark", "expansions"), arguments.count))
         for batch in (1, arguments.lockstep):
             for precision in PRECISIONS:
-                settings = SearchSettings(precision=precision)
-                measure(domain, levels, settings, batch, arguments.expansions)
+                settings = Settings(precision=precision)
+                choice = Choice(arguments.method, settings, execution=Execution(batch))
+                measure(domain, levels, choice, arguments.expansions)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--domain", nargs="*", default=[], help="default: all that have a model")
+    parser.add_argument("--method", default="hips_eps", help="a method that uses a model")
     parser.add_argument("--count", type=int, default=32, help="levels")
     parser.add_argument("--lockstep", type=int, default=32, help="problems at once")
     parser.add_argument("--expansions", type=int, default=200, help="most expansions of a problem")
     return parser.parse_args()
 
 
-def measure(
-    domain: Domain, levels: Sequence[Grid], settings: SearchSettings, batch: int, most: int
-) -> None:
+def measure(domain: Domain, levels: Sequence[Grid], choice: Choice, most: int) -> None:
     """Solves the levels once to warm up, once to measure, and prints a row."""
-    options = SolveOptions(settings, None, Budget(most), batch)
-    options.solve(domain, levels[:2])
+    job, batch = SolveJob(choice, Budget(most)), choice.execution.batch
+    job.solve(domain, levels[:2])
     start = time.perf_counter()
-    results = options.solve(domain, levels)
+    results = job.solve(domain, levels)
     seconds = time.perf_counter() - start
     expansions = sum(result.statistics.expansions for result in results)
     each = _median_cost(results) if batch == 1 else seconds / expansions
@@ -66,7 +70,7 @@ def measure(
         for phase in PHASES
     ]
     solved = sum(bool(result.plan) for result in results)
-    name = f"{domain.name}, {settings.precision}, " + (
+    name = f"{domain.name}, {choice.settings.precision}, " + (
         "one at a time" if batch == 1 else f"{batch} at once"
     )
     cells = "".join(f"{1000 * share:12.2f}" for share in shares)

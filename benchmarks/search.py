@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -17,14 +18,15 @@ from typing import ClassVar
 import numpy as np
 
 from hips import domains
-from hips.domains import Domain, Grids
+from hips.arrays import Floats, Grids
+from hips.domains import Domain
 from hips.planner.budget import Budget
 from hips.planner.expander import Hybrid
 from hips.planner.kernels import NODE
 from hips.planner.nodes import NodeTable
 from hips.planner.policies import UniformPolicy
-from hips.planner.protocols import Floats
 from hips.planner.result import Result
+from hips.planner.rounds import Observer, ResultObserver
 from hips.planner.search import solve, solve_many
 from hips.seeding import stream
 
@@ -39,7 +41,6 @@ class SmallNetwork:
     layers: tuple[np.ndarray, ...]
     num_actions: int
     calls: ClassVar[int] = 1
-    gain: ClassVar[float | None] = None
 
     @staticmethod
     def make(domain: Domain, width: int = 512) -> SmallNetwork:
@@ -69,7 +70,7 @@ class SmallNetwork:
 
 
 def low_level(domain: Domain) -> Hybrid:
-    return Hybrid(domain, low_level=UniformPolicy(domain.spec.num_actions))
+    return Hybrid(domain, action_policy=UniformPolicy(domain.spec.num_actions))
 
 
 def timed_many(
@@ -78,8 +79,10 @@ def timed_many(
     """Results and CPU seconds."""
     began = time.process_time()
     evaluation = "levin_ts" if expander.heuristic is None else "phs_star"
-    budget = Budget(expansions=expansions)
-    results = solve_many(domain, starts, expander, evaluation, budget, batch=batch)
+    budget = Budget(max_expansions=expansions)
+    results = solve_many(
+        domain, starts, expander, evaluation=evaluation, budget=budget, batch=batch
+    )
     return results, time.process_time() - began
 
 
@@ -135,7 +138,7 @@ def one_by_one(name: str, expansions: int) -> None:
     domain = domains.create(name)
     starts = domain.sample(stream(0, "benchmark_search", name), LOCKSTEP)
     network = SmallNetwork.make(domain)
-    expander = Hybrid(domain, low_level=network, heuristic=network)
+    expander = Hybrid(domain, action_policy=network, heuristic=network)
     timed_many(domain, starts[:2], expander, 3)
     together, fast = timed_many(domain, starts, expander, expansions)
     alone, slow = timed_many(domain, starts, expander, expansions, batch=1)
@@ -154,12 +157,14 @@ def growth(name: str) -> None:
     domain = domains.create(name)
     start = domain.sample(stream(1, "benchmark_search", name), 1)[0]
     expander = low_level(domain)
-    solve(domain, start, expander, "levin_ts", Budget(expansions=3))
+    solve(domain, start, expander, evaluation="levin_ts", budget=Budget(max_expansions=3))
     rows = [("expansions", "µs per expansion", "ratio to first")]
     before, first, done = 0.0, 0.0, 0
     for limit in GROWTH_STEPS:
         began = time.process_time()
-        result = solve(domain, start, expander, "levin_ts", Budget(expansions=limit))
+        result = solve(
+            domain, start, expander, evaluation="levin_ts", budget=Budget(max_expansions=limit)
+        )
         total = time.process_time() - began
         count = result.statistics.expansions
         if count <= done:
@@ -170,6 +175,34 @@ def growth(name: str) -> None:
         before, done = total, count
     sys.stdout.write(f"Growth of one search, {name}\n")
     show(rows)
+
+
+def watching(name: str, expansions: int) -> None:
+    """What an observer costs, and that a search nobody watches pays nothing for the possibility."""
+    domain = domains.create(name)
+    starts = list(domain.sample(stream(2, "benchmark_search", name), LOCKSTEP))
+    expander = low_level(domain)
+    budget = Budget(max_expansions=expansions)
+    rows = [("observer", "CPU s", "ratio to nobody")]
+    alone = 0.0
+    for label, observer in (
+        ("nobody", None),
+        ("results", ResultObserver(_ignore)),
+        ("rounds", Observer()),
+    ):
+        best = math.inf
+        for _ in range(3):
+            began = time.process_time()
+            solve_many(domain, starts, expander, observer, evaluation="levin_ts", budget=budget)
+            best = min(best, time.process_time() - began)
+        alone = alone or best
+        rows.append((label, f"{best:.2f}", f"{best / alone:.2f}"))
+    sys.stdout.write(f"Watching {LOCKSTEP} searches, {name}\n")
+    show(rows)
+
+
+def _ignore(index: int, result: Result) -> None:
+    pass
 
 
 def memory(names: Sequence[str]) -> None:
@@ -198,6 +231,7 @@ def main() -> None:
     lockstep(names, options.expansions)
     one_by_one("sokoban", 100)
     growth("sliding_tiles")
+    watching("sokoban", options.expansions)
     memory(names)
 
 

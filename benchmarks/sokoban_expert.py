@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hips.domains import Domain, Grid, create, parse_quality, replay
+from hips.arrays import Grid
+from hips.domains import Domain, create, parse_quality, replay
 from hips.errors import ExpertError
 from hips.files import read_text
 from hips.seeding import stream

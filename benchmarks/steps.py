@@ -14,7 +14,8 @@ from rich.table import Table
 
 from benchmarks._references import BATCHED, NAIVE, BatchStep, naive_batch
 from hips import domains
-from hips.domains import Actions, Domain, Grids
+from hips.arrays import Actions, Grids
+from hips.domains import Domain
 from hips.seeding import stream
 
 MIN_SECONDS = 0.3

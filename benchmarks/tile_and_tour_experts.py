@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from hips.domains import QUALITIES, Domain, Grid, create, replay
+from hips.arrays import Grid
+from hips.domains import QUALITIES, Domain, create, replay
 from hips.files import read_text
 from hips.seeding import stream
 

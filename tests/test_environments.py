@@ -114,7 +114,7 @@ def test_bad_parameters(parameters: dict[str, object], error: type[Exception]) -
 
 
 def test_misuse() -> None:
-    with pytest.raises(ConfigError, match="with a domain's name"):
+    with pytest.raises(ConfigError, match="need a domain's name"):
         PuzzleEnv(domains.create("box_world"), size=8)
     made = PuzzleEnv("box_world")
     with pytest.raises(ConfigError, match="reset"):

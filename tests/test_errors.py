@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from hips import errors
-from hips.errors import HipsError, LevelError, MissingExtraError
+from hips.errors import ConfigError, HipsError, LevelError, MissingExtraError, is_interrupt
 
 
 def test_every_error_is_a_hips_error() -> None:
@@ -31,10 +31,19 @@ def test_level_errors_point_at_the_place(error: LevelError, text: str) -> None:
 
 
 def test_missing_extras_say_how_to_get_them() -> None:
-    message = "Training needs an optional part: pip install 'hips-epsilon[train]'"
+    message = "Training needs an optional extra: pip install 'hips-epsilon[train]'"
     assert str(MissingExtraError("Training", "train")) == message
 
 
 def test_level_errors_survive_a_copy_as_workers_make_it() -> None:
     error = copy.deepcopy(LevelError("bad", 3, 1, "a.txt"))
     assert (error.reason, str(error).endswith("bad")) == ("bad", True)
+
+
+def test_ctrl_c_is_recognised_inside_kernels() -> None:
+    wrapped = SystemError("returned a result with an exception set")
+    wrapped.__cause__ = KeyboardInterrupt()
+    assert is_interrupt(wrapped)
+    assert is_interrupt(KeyboardInterrupt())
+    assert not is_interrupt(SystemError("other"))
+    assert not is_interrupt(ConfigError("other"))

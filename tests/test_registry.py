@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from hips import domains
@@ -65,15 +63,6 @@ def test_bad_requests_say_what_exists(
 ) -> None:
     with pytest.raises(HipsError, match=words):
         domains.create(name, variant, **parameters)
-
-
-def test_plugins_that_are_no_python_files(tmp_path: Path) -> None:
-    with pytest.raises(HipsError, match="no such Python file"):
-        domains.load_plugin(tmp_path / "absent.py")
-    broken = tmp_path / "broken.py"
-    broken.write_text("raise RuntimeError('boom')")
-    with pytest.raises(HipsError, match="boom"):
-        domains.load_plugin(broken)
 
 
 @pytest.mark.parametrize(("text", "value"), [("paper", 0.0), ("best", 1.0), ("0.25", 0.25)])

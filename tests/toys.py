@@ -33,7 +33,7 @@ class LineWorld(ScalarDomain):
 
     @property
     def preset(self) -> Preset:
-        return Preset(horizon=3, num_codes=4, demonstrations=40, paper_demonstrations=60)
+        return Preset(horizon=3, num_codes=4, demonstrations=40)
 
     def step_one(self, state: Grid, action: int) -> Grid:
         here = int(np.flatnonzero(state[0] == AGENT)[0])

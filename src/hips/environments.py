@@ -1,7 +1,7 @@
 """Gymnasium environments of the registered domains: `hips/<Name>-v0`.
 
-They are registered when this module is imported, which `gymnasium.make` does itself for an id
-such as `hips.environments:hips/Sokoban-v0`.
+Importing this module registers them; `gymnasium.make` does so itself for an id such as
+`hips.environments:hips/Sokoban-v0`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 from gymnasium import spaces
 
 from hips import domains
-from hips.domains import Domain, Grid, Image
+from hips.arrays import Grid, Image
+from hips.domains import Domain
 from hips.errors import ConfigError, LevelError
 
 RENDER_MODES = ("rgb_array", "ansi")
@@ -22,15 +23,15 @@ CELL = 32
 
 
 class PuzzleEnv(gymnasium.Env[Grid, np.int64]):
-    """One puzzle of a domain; the reward is 1 on reaching a goal, which ends the episode, else 0.
+    """One puzzle of a domain; reaching a goal gives reward 1 and ends the episode, else 0.
 
     Observations are the grids of symbols `uint8 [H, W]`; actions are indices of the domain's
     action names, which `info["actions"]` of `reset` lists.
 
     Args:
-        domain: a domain, or the name of one.
+        domain: a domain or its name.
         variant: a named parameter set of the domain.
-        level: a fixed level, as text or as a grid; without it every reset draws a new one.
+        level: a fixed level, as text or grid; without it, every reset samples a new one.
         render_mode: `rgb_array`, `ansi` or None.
         parameters: the domain's parameters, such as its size.
     """
@@ -51,7 +52,7 @@ class PuzzleEnv(gymnasium.Env[Grid, np.int64]):
         if isinstance(domain, str):
             domain = domains.create(domain, variant, **parameters)
         elif variant is not None or parameters:
-            raise ConfigError("Variant and parameters go with a domain's name, not with a domain.")
+            raise ConfigError("Variant and parameters need a domain's name, not a domain object.")
         self.level = None if level is None else _read(domain, level)
         self.domain = domain if self.level is None else domain.for_grid(self.level)
         self.render_mode = render_mode
@@ -63,7 +64,7 @@ class PuzzleEnv(gymnasium.Env[Grid, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Grid, dict[str, Any]]:
-        """Starts the fixed level, or a fresh one drawn from the environment's own generator."""
+        """Starts the fixed level, or a new one sampled with the environment's generator."""
         super().reset(seed=seed)
         if self.level is None:
             self._state = self.domain.sample(self.np_random, 1)[0]
@@ -72,7 +73,7 @@ class PuzzleEnv(gymnasium.Env[Grid, np.int64]):
         return self._state.copy(), {"actions": self.domain.spec.actions}
 
     def step(self, action: np.int64 | int) -> tuple[Grid, float, bool, bool, dict[str, Any]]:
-        """Takes one action; one that is impossible leaves the state as it is."""
+        """Takes one action; an impossible one leaves the state unchanged."""
         if not self.action_space.contains(action):
             raise ConfigError(
                 f"Action {action!r} is not in 0 to {self.domain.spec.num_actions - 1}."
@@ -95,19 +96,19 @@ class PuzzleEnv(gymnasium.Env[Grid, np.int64]):
 
 
 def _read(domain: Domain, level: str | Grid) -> Grid:
-    """A level given as text or as a grid, checked against the domain's alphabet."""
+    """Reads a level given as text or grid and checks its symbols."""
     if isinstance(level, str):
         return domain.parse(level)
     grid = np.asarray(level)
     if grid.ndim != 2 or not np.issubdtype(grid.dtype, np.integer):
-        raise LevelError("a level is text or a two-dimensional array of symbols")
+        raise LevelError("a level must be text or a two-dimensional array of symbols")
     if grid.min(initial=0) < 0 or grid.max(initial=0) >= domain.spec.num_symbols:
-        raise LevelError(f"a level's symbols are 0 to {domain.spec.num_symbols - 1}")
+        raise LevelError(f"a level's symbols must be 0 to {domain.spec.num_symbols - 1}")
     return grid.astype(np.uint8)
 
 
 def register_environments() -> tuple[str, ...]:
-    """Registers an environment for every known domain that names one; returns their ids."""
+    """Registers an environment for every domain that names one; returns their ids."""
     ids = []
     for name in domains.names():
         environment_id = domains.create(name).environment_id

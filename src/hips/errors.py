@@ -1,17 +1,17 @@
-"""Errors for people: each says what was wrong, what is allowed and what to do.
+"""Errors for users: each says what was wrong, what is allowed and what to do.
 
-The command line prints any `HipsError` on one line of stderr and exits with 2; no traceback.
+The command line prints a `HipsError` as one line on stderr, without traceback, and exits with 2.
 """
 
 from __future__ import annotations
 
 
 class HipsError(Exception):
-    """Root of everything this package raises on purpose."""
+    """Base class of all errors that this package raises deliberately."""
 
 
 class UnknownNameError(HipsError):
-    """A name that no registry holds."""
+    """An unregistered name."""
 
 
 class ConfigError(HipsError):
@@ -23,7 +23,7 @@ class LevelError(HipsError):
 
     Attributes:
         reason: what is wrong and what is allowed.
-        line: 1-based line in the text, or None if no single line is to blame.
+        line: 1-based line in the text, or None if the error has no single line.
         column: 1-based column, or None.
         source: file name, or None.
     """
@@ -56,7 +56,7 @@ class ContractError(HipsError):
 
 
 class ExpertError(HipsError):
-    """The expert gave up on a state within its effort limit."""
+    """The expert found no plan within its budget."""
 
 
 class UnsolvableError(ExpertError):
@@ -64,22 +64,22 @@ class UnsolvableError(ExpertError):
 
 
 class DatasetError(HipsError):
-    """Demonstrations that are missing, damaged, too few, or of another domain."""
+    """Demonstrations are missing, damaged, too few, or of another domain."""
 
 
 class ModelError(HipsError):
-    """Weights that are missing, damaged, or made for something else."""
+    """A model is missing, damaged, or does not fit its use."""
 
 
 class MissingExtraError(HipsError):
     """An optional dependency is not installed."""
 
     def __init__(self, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs an optional part: pip install 'hips-epsilon[{extra}]'")
+        super().__init__(f"{purpose} needs an optional extra: pip install 'hips-epsilon[{extra}]'")
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error is Ctrl-C, also one that struck inside a compiled kernel.
+    """Whether an error is Ctrl-C, even inside a compiled kernel.
 
     Numba's dispatcher turns a `KeyboardInterrupt` into a `SystemError` caused by it.
     """

@@ -10,12 +10,13 @@ from PIL import Image as PillowImage
 from rich.style import Style
 from rich.text import Text
 
-from hips.domains.base import Actions, Domain, Grid, Image, replay
+from hips.arrays import Actions, Grid, Image
+from hips.domains.base import Domain, replay
 from hips.errors import ConfigError
 from hips.files import replacing
 
 PICTURE_SIZE = 480
-"""Pixels along the longer side of a picture whose cell size is not given."""
+"""Pixels of a picture's longer side, unless a cell size is given."""
 
 FRAME_MILLISECONDS = 160
 LAST_FRAME_MILLISECONDS = 1500
@@ -36,9 +37,9 @@ def plan_frames(
     cell: int | None = None,
     subgoals: Collection[int] = (),
 ) -> list[Image]:
-    """One picture `[H * cell, W * cell, 3]` per state of a plan, the start first.
+    """One picture `[H * cell, W * cell, 3]` per state of a plan, start first.
 
-    The states after `subgoals` many steps, where the search jumped to, get a coloured edge.
+    The states at steps `subgoals` get a coloured frame.
     """
     cell = fitting_cell(domain) if cell is None else cell
     frames = [domain.render(frame, cell) for frame in replay(domain, state, actions)]
@@ -51,7 +52,7 @@ def plan_frames(
 
 
 def save_png(image: Image, path: Path) -> None:
-    """Writes an RGB picture as PNG, all or nothing."""
+    """Writes an RGB picture as PNG, atomically."""
     _require_suffix(path, ".png")
     with replacing(path) as temporary:
         PillowImage.fromarray(image).save(temporary, format="PNG", optimize=True)
@@ -60,10 +61,10 @@ def save_png(image: Image, path: Path) -> None:
 def save_gif(
     frames: Sequence[Image], path: Path, frame_milliseconds: int = FRAME_MILLISECONDS
 ) -> None:
-    """Writes RGB pictures as a GIF that repeats and rests on the last one, all or nothing."""
+    """Writes RGB pictures as a looping GIF that holds the last one, atomically."""
     _require_suffix(path, ".gif")
     if not frames:
-        raise ConfigError("an animation needs at least one frame.")
+        raise ConfigError("An animation needs at least one frame.")
     palette = _shared_palette(frames)
     pictures = [
         PillowImage.fromarray(frame).quantize(palette=palette, dither=PillowImage.Dither.NONE)
@@ -85,8 +86,8 @@ def save_gif(
 def ansi(domain: Domain, state: Grid, max_columns: int = 60) -> Text:
     """The rendered state as coloured half blocks: one character is two pixels high.
 
-    Works for every domain, since it looks only at the picture: cells are averaged down to as many
-    pixels as fit in `max_columns` characters, but at least 2 × 2.
+    Works for every domain, since it uses only the picture: cells are averaged down to as many
+    pixels as fit into `max_columns` characters, but at least 2 × 2.
     """
     height, width = state.shape
     pixels = int(np.clip(max_columns // width // 2 * 2, 2, 8))
@@ -110,7 +111,7 @@ def _hexadecimal(colour: Sequence[int]) -> str:
 
 
 def _shared_palette(frames: Sequence[Image]) -> PillowImage.Image:
-    """One palette for all frames (from a few of them), so that colours do not flicker."""
+    """One palette for all frames (from a sample of them), so that colours do not flicker."""
     chosen = np.linspace(0, len(frames) - 1, min(len(frames), PALETTE_FRAMES)).astype(int)
     strip = np.concatenate([frames[i] for i in chosen])
     return PillowImage.fromarray(strip).quantize(256, dither=PillowImage.Dither.NONE)
@@ -118,4 +119,4 @@ def _shared_palette(frames: Sequence[Image]) -> PillowImage.Image:
 
 def _require_suffix(path: Path, suffix: str) -> None:
     if path.suffix.lower() != suffix:
-        raise ConfigError(f"'{path.name}' should end in {suffix}.")
+        raise ConfigError(f"'{path.name}' must end in {suffix}.")

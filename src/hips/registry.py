@@ -1,4 +1,4 @@
-"""A named collection of things that can be looked up, listed and extended from outside."""
+"""A registry of named objects that can be looked up, listed and extended."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Maps names to registered objects and explains itself when a name is unknown."""
+    """Maps names to objects; an unknown name raises an error with suggestions."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._entries: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Decorator that files the decorated object under `name`."""
+        """Decorator that registers an object as `name`."""
 
         def add(entry: T) -> T:
             if name in self._entries and self._entries[name] is not entry:
@@ -30,7 +30,7 @@ class Registry(Generic[T]):
         return add
 
     def get(self, name: str) -> T:
-        """The object called `name`; an error that lists what exists otherwise."""
+        """The object called `name`; otherwise an error that lists the available names."""
         try:
             return self._entries[name]
         except KeyError:

@@ -1,6 +1,6 @@
-"""Named random streams: one seed enters once, every purpose draws from a stream of its own name.
+"""Named random streams: one seed per run, one stream per purpose.
 
-Streams are derived from the *names*, so adding a purpose never shifts what the others draw.
+Streams are derived from their *names*, so a new purpose never changes what the others draw.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small statistics used in more than one place."""
+"""Shared statistics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def perplexity(usage: npt.NDArray[Any]) -> float:
-    """How many of the counted things are in use: exp of the entropy of their shares.
+    """The effective number of items in use: exp of the entropy of their shares.
 
     >>> round(perplexity(np.array([5, 5, 0])), 6)
     2.0
@@ -38,12 +38,12 @@ def perplexity(usage: npt.NDArray[Any]) -> float:
 
 
 def wilson_interval(successes: int, total: int) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share.
+    """The 95 % Wilson interval of a proportion.
 
     >>> [round(bound, 3) for bound in wilson_interval(50, 100)]
     [0.404, 0.596]
 
-    Rounding leaves the ends alone: what always succeeded may always succeed.
+    Rounding does not move the ends 0 and 1.
 
     >>> wilson_interval(10, 10)[1], wilson_interval(0, 10)[0]
     (1.0, 0.0)

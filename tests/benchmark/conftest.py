@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,15 @@ import numpy as np
 import pytest
 
 import tests.toys  # noqa: F401  (registers line_world)
+from hips.arrays import Actions, Floats, Grids
 from hips.benchmark.experiments import CATALOGUE, Catalogue
 from hips.benchmark.tasks import Cell
-from hips.domains import Actions, Domain, Grids
+from hips.domains import Domain
+from hips.methods import jobs
+from hips.methods.planner import Choice, Planner
 from hips.models import bundle
-from hips.planner import parallel
-from hips.planner.components import Components, SearchSettings
+from hips.models.card import CARD, FORMAT_VERSION
+from hips.planner.components import Components
 from hips.planner.generators import RepeatAction
 from hips.planner.policies import UniformPolicy
 from hips.planner.result import Result
@@ -37,37 +39,38 @@ SIZE = {
 class LineHeuristic:
     """The true distance on a line without holes."""
 
-    calls: int = 0
-    gain: float | None = 1.0
+    max_decrease: float | None = 1.0
 
-    def distances(self, states: Grids) -> np.ndarray[Any, Any]:
+    def distances(self, states: Grids) -> Floats:
         return (states.shape[2] - 1 - (states[:, 0] == AGENT).argmax(axis=1)).astype(np.float64)
 
 
 @dataclass(frozen=True)
-class TrueModel:
+class TrueDynamics:
+    """Learned dynamics that have learnt everything."""
+
     domain: Domain
 
     def step(self, states: Grids, actions: Actions) -> Grids:
         return self.domain.step(states, actions)
 
 
-def line_components(
-    domain: Domain, settings: SearchSettings, model: object = None
-) -> Callable[[Domain], Components]:
-    def make(sized: Domain) -> Components:
-        uniform = UniformPolicy(sized.spec.num_actions)
-        return Components(
-            RepeatAction(sized), None, uniform, LineHeuristic(), TrueModel(sized), horizon=3
-        )
-
-    return make
+def line_planner(domain: Domain, choice: Choice) -> Planner:
+    """A planner with components that stand in for a model's."""
+    own = Components(
+        RepeatAction(domain),
+        None,
+        UniformPolicy(domain.spec.num_actions),
+        LineHeuristic(),
+        TrueDynamics(domain),
+    )
+    return Planner(domain, choice, own)
 
 
 def toy_catalogue() -> dict[str, Any]:
     """The paper's methods on lines, in one experiment of every sort."""
     methods = json.loads(CATALOGUE.read_text())["methods"]
-    searches = [name for name, method in methods.items() if method.get("kind") != "peer"]
+    searches = [name for name, entry in methods.items() if entry["method"] != "lama"]
     part = {"suite": "line", "rows": searches, "points": [1, 3, None]}
     few = ["phs_star", "hips", "hips_eps"]
     return {
@@ -103,7 +106,28 @@ def toy_catalogue() -> dict[str, Any]:
     }
 
 
-EMPTY_CARD = json.dumps({"format_version": bundle.FORMAT_VERSION, "files": {}})
+LINE_CARD = {
+    "format_version": FORMAT_VERSION,
+    "domain": "line_world",
+    "parameters": {},
+    "spec": {"height": 1, "width": 8, "symbols": 3, "actions": 2},
+    "any_size": True,
+    "parts": {
+        part: {"configuration": {}} for part in ("subgoals", "prior", "reach_policy", "heuristic")
+    },
+    "configuration": {"horizon": 3},
+    "settings": {},
+    "files": {},
+}
+"""A model whose parts have no files: `line_planner` brings components of its own."""
+
+
+def install(folder: Path) -> Path:
+    """Puts the card of a model for every name into `folder`; returns the card."""
+    card = folder / CARD
+    card.parent.mkdir(parents=True)
+    card.write_text(json.dumps(LINE_CARD))
+    return card
 
 
 @pytest.fixture
@@ -114,12 +138,10 @@ def catalogue() -> Catalogue:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Makes the toy world look as if it had a trained model; returns the model's card."""
-    card = tmp_path / "model" / bundle.CARD
-    card.parent.mkdir()
-    card.write_text(EMPTY_CARD)
+    card = install(tmp_path / "model")
     monkeypatch.setattr(bundle, "find", lambda name: card.parent)
-    monkeypatch.setattr(parallel, "installed_components", line_components)
-    monkeypatch.setattr(parallel, "_planners", {})
+    monkeypatch.setattr(jobs, "Planner", line_planner)
+    monkeypatch.setattr(jobs, "_planners", {})
     return card
 
 
@@ -131,7 +153,7 @@ class Counter:
     results: list[Result] = field(default_factory=list)
 
     def begin(self, cell: Cell, done: int, total: int) -> None:
-        self.begun.append((cell.method.name, done, total))
+        self.begun.append((cell.variant.name, done, total))
 
     def advance(self, cell: Cell, result: Result) -> None:
         self.results.append(result)

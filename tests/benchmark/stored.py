@@ -11,9 +11,11 @@ from hips.benchmark import lines
 from hips.domains import create
 from tests.benchmark.conftest import SIZE, toy_catalogue
 
-HIPS = "hips phs_hat ε=none true mass=1"
-HIPS_EPS = "hips-eps phs_hat ε=0.001 true mass=1"
-PHS = "low-level phs_star ε=none true"
+HIPS = "hips evaluation=phs_hat dynamics=true top_p=1"
+HIPS_EPS = "hips_eps evaluation=phs_hat epsilon=0.001 dynamics=true top_p=1"
+PHS = "phs_star evaluation=phs_star dynamics=true"
+ROWS = {"phs_star": PHS, "hips": HIPS, "hips_eps": HIPS_EPS}
+"""What the rows stood for when they were run."""
 
 
 def run_line(index: int, configuration: str, cost: int | None, **changes: Any) -> dict[str, Any]:
@@ -26,13 +28,13 @@ def run_line(index: int, configuration: str, cost: int | None, **changes: Any) -
     if length is not None:
         segments = [*segments, {"kind": "subgoal", "label": "1", "steps": length - low}]
     complete = configuration != HIPS
-    gave_up = "out_of_expansions" if complete else "unsolved_incomplete"
+    gave_up = "OUT_OF_EXPANSIONS" if complete else "UNSOLVED_INCOMPLETE"
     expansions = cost or (40 if complete else 7)
     return {
         "format": lines.FORMAT,
         "type": "run",
         "version": __version__,
-        "session": "stored",
+        "invocation": "stored",
         "suite": "line",
         "source": "seed",
         "domain": "line_world",
@@ -41,13 +43,15 @@ def run_line(index: int, configuration: str, cost: int | None, **changes: Any) -
         "index": index % 4,
         "instance": f"{index:064x}",
         "level": "0" * start + "1" + "0" * (7 - start),
-        "method": "any",
+        "variant": "any",
+        "method": configuration.split()[0],
+        "settings": {},
         "configuration": configuration,
         "model": None,
         "timed": False,
         "limit_expansions": SIZE["expansions"],
         "limit_seconds": None,
-        "outcome": gave_up if cost is None else "solved",
+        "outcome": gave_up if cost is None else "SOLVED",
         "plan": ["right"] * (length or 0),
         "length": length,
         "segments": segments,
@@ -55,26 +59,30 @@ def run_line(index: int, configuration: str, cost: int | None, **changes: Any) -
         "subgoal_expansions": expansions - 1 - low,
         "action_expansions": low,
         "generated": 3 * expansions,
-        "network_calls": 10 * expansions,
-        "model_calls": 0,
+        "network_rows": 10 * expansions,
+        "dynamics_rows": 0,
+        "dynamics_calls": 0,
         "environment_steps": 5 * expansions,
         "replans": 0,
         "clamped": 0,
         "seconds": expansions / 10,
+        "elapsed_seconds": expansions / 10,
         "phases": {},
         "peak_bytes": 1000,
         "action_profile": [0, low][: 1 if expansions < 2 else 2],
         "message": "",
+        "machine": {},
+        "note": "",
         **changes,
     }
 
 
-def session_line(**changes: Any) -> dict[str, Any]:
+def invocation_line(**changes: Any) -> dict[str, Any]:
     return {
         "format": lines.FORMAT,
-        "type": "session",
+        "type": "invocation",
         "version": __version__,
-        "session": "stored",
+        "invocation": "stored",
         "started": "2026-01-01T00:00:00+0000",
         "command": "hips bench three",
         "experiments": ["three"],
@@ -82,7 +90,9 @@ def session_line(**changes: Any) -> dict[str, Any]:
         "size": SIZE,
         "seeds": [0, 1],
         "sources": {"line": "seed", "long": "seed"},
-        "skipped": [{"suite": "long", "method": "hips", "reason": "no model 'x' is installed"}],
+        "configurations": dict.fromkeys(("line", "long"), ROWS),
+        "added": [],
+        "skipped": [{"suite": "long", "variant": "hips", "reason": "no model 'x' is installed"}],
         "environment": {"python": "3.11", "cores": 2},
         **changes,
     }
@@ -97,7 +107,7 @@ COSTS: dict[str, list[int | None]] = {
 
 def stored_lines() -> list[dict[str, Any]]:
     """Three methods on two seeds of four instances."""
-    found = [session_line()]
+    found = [invocation_line()]
     for configuration, costs in COSTS.items():
         found += [run_line(index, configuration, cost) for index, cost in enumerate(costs)]
     return found

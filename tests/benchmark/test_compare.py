@@ -52,7 +52,7 @@ def test_the_report_has_a_scatter_of_each_pair(tmp_path: Path) -> None:
 def test_nothing_in_common_is_told(tmp_path: Path) -> None:
     a = write(tmp_path / "a", [run_line(0, HIPS, 1)])
     b = write(tmp_path / "b", [run_line(0, PHS, 1)])
-    with pytest.raises(HipsError, match="no instance and method in common"):
+    with pytest.raises(HipsError, match="no runs in common"):
         compare.pairs(a, b)
     with pytest.raises(UnknownNameError, match=r"Unknown resource 'time'. Available: expansions"):
         compare.pairs(a, a, "time")

@@ -3,15 +3,21 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hips import domains
+from hips import domains, methods
 from hips.benchmark import experiments, published
 from hips.benchmark.experiments import Catalogue, Experiment
 from hips.benchmark.suites import Suite, combined
 from hips.benchmark.tasks import Limits
+from hips.benchmark.variants import Variant
 from hips.errors import ConfigError, HipsError, LevelError, UnknownNameError
+from hips.models import bundle
+from hips.models.card import read_card, write_card
+from hips.planner import settings
+from hips.planner.budget import Budget
 
 PAPER = experiments.load()
 NAMES = (
@@ -45,7 +51,7 @@ def test_methods_and_suites_exist(name: str) -> None:
         domain = part.suite.make_domain()
         assert len({row.name for row in part.rows}) == len(part.rows)
         for row in part.rows:
-            assert row.method.configuration(domain)
+            assert row.variant.configuration(domain)
         for reference in (part.solved_by, part.ratio_to):
             assert reference is None or reference in {row.name for row in part.rows}
 
@@ -107,34 +113,96 @@ def test_equal_settings_have_one_configuration() -> None:
     assert best.configuration(boxes) != fixed.configuration(boxes)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"epsilon": 0.5},
-        {"mass": 0.3},
-        {"weight": 7.0},
-        {"temperature": 5.0},
-        {"confidence": 0.7},
-        {"hope": 0.6},
-        {"reach": 3},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_whatever_a_preset_says_of_the_search_is_in_the_configuration(
-    change: dict[str, float], monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of models that takes precedence over the shipped ones."""
+    monkeypatch.setenv(bundle.SEARCH_VARIABLE, str(tmp_path / "models"))
+    return tmp_path / "models"
+
+
+def install(folder: Path, **changes: Any) -> None:
+    """Installs the card of the shipped model for tiles there, with some of it changed."""
+    card = read_card(bundle.shipped_folder() / "sliding_tiles")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_card(folder, dataclasses.replace(card, **changes))
+
+
+CHANGES: dict[str, Any] = {
+    "evaluation": "dist",
+    "epsilon": 0.5,
+    "dynamics": "hybrid",
+    "generator": "repeat_action",
+    "top_p": 0.3,
+    "prior_temperature": 5.0,
+    "heuristic_weight": 7.0,
+    "min_reach_probability": 0.6,
+    "chunk_confidence": 0.71,
+    "horizon": 3,
+    "close_on_generation": True,
+    "precision": "fp32",
+}
+
+
+def test_every_setting_of_the_search_is_changed_below() -> None:
+    assert set(CHANGES) == set(methods.get("hips_eps").settings)
+
+
+@pytest.mark.parametrize("setting", CHANGES)
+def test_whatever_a_card_says_of_the_search_is_in_the_configuration(
+    setting: str, models: Path
 ) -> None:
-    tiles, method = domains.create("sliding_tiles"), PAPER.methods.get("hips_eps")
-    before, changed = method.configuration(tiles), dataclasses.replace(tiles.preset, **change)
-    monkeypatch.setattr(type(tiles), "preset", property(lambda self: changed))
-    assert method.configuration(tiles) != before
+    tiles, plain = domains.create("sliding_tiles"), Variant("v", "v", "hips_eps")
+    before, value = plain.configuration(tiles), CHANGES[setting]
+    install(models / "sliding_tiles", settings={setting: value})
+    after = plain.configuration(tiles)
+    assert after != before
+    assert f" {settings.spell({setting: value})}" in after
+    fixed = Variant("f", "f", "hips_eps", {setting: value})
+    assert fixed.configuration(tiles) == after
 
 
-def test_a_model_of_other_data_is_another_configuration_and_may_be_missing() -> None:
+def test_the_paper_s_settings_are_a_configuration_of_their_own() -> None:
+    tiles = domains.create("sliding_tiles")
+    named = Variant("v", "v", "hips_eps", named="paper").resolved(tiles)
+    assert (
+        named.given().items()
+        >= {"epsilon": 1e-5, "top_p": 1.0, "close_on_generation": True}.items()
+    )
+    own = Variant("v", "v", "hips_eps", {"epsilon": 0.1}, named="paper").resolved(tiles)
+    assert (own.epsilon, own.min_reach_probability) == (0.1, 0.0)
+
+
+@pytest.mark.parametrize("named", [None, "paper"])
+@pytest.mark.parametrize("name", ["low_level", "phs_star", "hips_eps"])
+def test_the_configuration_is_that_of_the_search(name: str, named: str | None) -> None:
+    tiles = domains.create("sliding_tiles")
+    variant = Variant("v", "v", name, named=named)
+    level = tiles.parse("1 0 " + " ".join(str(tile) for tile in range(2, 25)))
+    (result,) = variant.solve(tiles, [level], Budget(max_expansions=1), 1)
+    spelled = methods.get(name).spell(settings.Settings(**result.provenance.settings))
+    assert variant.configuration(tiles) == spelled
+
+
+def test_a_model_of_other_data_is_another_configuration_and_may_be_missing(models: Path) -> None:
     tiles = domains.create("sliding_tiles")
     best, other = PAPER.methods.get("hips_eps"), PAPER.methods.get("hips_eps_paper_data")
-    assert other.configuration(tiles) == f"{best.configuration(tiles)} data=paper"
     assert best.model_name(tiles) == "sliding_tiles"
     assert other.missing(tiles) == "no model 'sliding_tiles-paper' is installed"
+    install(models / "sliding_tiles-paper", files={"weights": "others"})
+    assert other.missing(tiles) == ""
+    assert other.configuration(tiles) == f"{best.configuration(tiles)} model=paper"
+    assert other.model_hash(tiles) != best.model_hash(tiles)
+
+
+def test_a_model_without_a_part_or_of_another_size_is_missing(models: Path) -> None:
+    tiles, best = domains.create("sliding_tiles"), PAPER.methods.get("hips_eps")
+    assert best.missing(tiles) == ""
+    small = domains.create("sliding_tiles", height=4, width=4)
+    assert best.missing(small) == "made for grids of 5×5, not 4×4"
+    card = read_card(bundle.shipped_folder() / "sliding_tiles")
+    kept = {name: part for name, part in card.parts.items() if name != "prior"}
+    install(models / "sliding_tiles", parts=kept)
+    assert best.missing(tiles) == "the model 'sliding_tiles' has no part 'prior'"
 
 
 def test_more_instances_keep_the_first_ones() -> None:
@@ -174,12 +242,23 @@ def test_restricting_keeps_what_was_asked_for() -> None:
     assert [(p.suite.name, [r.name for r in p.rows]) for p in found.parts] == [("tsp", ["hips"])]
 
 
+def catalogue_of(method: dict[str, Any]) -> dict[str, Any]:
+    """A catalogue with one method and nothing to do."""
+    return {"sizes": {}, "methods": {"m": method}, "suites": {}, "experiments": {}}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ({}, "not a catalogue"),
-        ({"sizes": {}, "methods": {"m": {"speed": 3}}, "suites": {}}, "Method 'm'"),
-        ({"sizes": {}, "methods": {"m": {"kind": "magic"}}, "suites": {}}, "kind 'magic'"),
+        (catalogue_of({"speed": 3}), "Method 'm'"),
+        (catalogue_of({"method": "magic"}), "Unknown method 'magic'. Available: hips_eps"),
+        (catalogue_of({"method": "lama", "settings": {"epsilon": 0.5}}), "'m'.*sets 'epsilon'"),
+        (catalogue_of({"method": "hips", "settings": {"speed": 3}}), "Method 'm'.*'speed'"),
+        (
+            catalogue_of({"method": "hips", "settings": {"evaluation": "magic"}}),
+            "Unknown evaluation 'magic'",
+        ),
         ({"sizes": {}, "methods": {}, "suites": {"s": {"size": 3}}}, "Suite 's'"),
         (
             {

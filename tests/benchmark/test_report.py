@@ -10,7 +10,7 @@ import pytest
 
 from hips.benchmark import report, report_html, report_markdown, report_svg
 from hips.errors import HipsError
-from tests.benchmark.stored import session_line, stored_lines, write
+from tests.benchmark.stored import PHS, invocation_line, run_line, stored_lines, write
 
 GOLDEN = Path(__file__).parent / "data" / "report.md"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -32,13 +32,36 @@ def test_only_experiments_that_were_run(tmp_path: Path) -> None:
         report.build(folder, ("clock",))
 
 
-def test_a_later_session_of_another_suite_hides_nothing(tmp_path: Path) -> None:
+def test_a_later_call_for_another_suite_hides_nothing(tmp_path: Path) -> None:
     before = report.build(write(tmp_path / "a", stored_lines()))
-    other = session_line(
-        sources={"elsewhere": "seed"}, command="hips bench three --suite elsewhere"
+    other = invocation_line(
+        sources={"elsewhere": "seed"},
+        configurations={"elsewhere": {"hips": "hips"}},
+        command="hips bench three --suite elsewhere",
     )
     after = report.build(write(tmp_path / "b", [*stored_lines(), other]))
     assert after.sections == before.sections
+
+
+def test_rows_are_what_they_stood_for_when_they_were_last_run(tmp_path: Path) -> None:
+    """A model's settings may change later: nothing but the file decides what is in a report."""
+    tuned = f"{PHS} heuristic_weight=2"
+    rows = {"line": {"phs_star": tuned}}
+    later = [invocation_line(configurations=rows, seeds=[0]), run_line(0, tuned, 3)]
+    folder = write(tmp_path, [*stored_lines(), *later])
+    (section,) = report.build(folder).sections
+    found = {row[0]: row[-1] for row in section.tables[0].rows}
+    assert found == {"PHS* (low-level)": "1", "HIPS (high-level)": "8", "HIPS-ε": "8"}
+
+
+def test_rows_that_were_added_are_shown_behind_those_of_the_catalogue(tmp_path: Path) -> None:
+    added = {"name": "mine", "label": "Mine", "method": "mine"}
+    rows = {"line": {"mine": "mine"}}
+    later = [invocation_line(configurations=rows, added=[added]), run_line(0, "mine", 3)]
+    (section,) = report.build(write(tmp_path, [*stored_lines(), *later])).sections
+    labels = [row[0] for row in section.tables[0].rows]
+    assert labels == ["PHS* (low-level)", "HIPS (high-level)", "HIPS-ε", "Mine"]
+    assert section.tables[0].rows[-1][-1] == "1"
 
 
 def test_figures_are_files_that_repeat(tmp_path: Path) -> None:

@@ -12,13 +12,17 @@ from typing import Any
 
 import pytest
 
-from hips.benchmark import lines, runner, tasks
+from hips import methods
+from hips.benchmark import lines, report, runner, tasks
 from hips.benchmark.experiments import Catalogue, Size
 from hips.benchmark.runner import Request, run
 from hips.errors import ConfigError, HipsError
+from hips.methods import fast_downward
+from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Result
-from tests.benchmark.conftest import EMPTY_CARD, SIZE, Counter
+from hips.planner.settings import Settings
+from tests.benchmark.conftest import SIZE, Counter, install
 from tests.toys import LineWorld
 
 ROOT = Path(__file__).parents[2]
@@ -42,12 +46,15 @@ def test_every_method_runs_on_the_toy_world(catalogue: Catalogue, tmp_path: Path
     configurations = {tasks.key_of(line)[4] for line in found}
     assert summary.written == len(found) == len(watcher.results) == 6 * len(configurations)
     assert summary.cut_short == 0
-    assert {line["outcome"] for line in found} <= {"solved", "unsolved_incomplete"}
-    assert all(line["outcome"] == "solved" for line in found if "hips-eps" in line["configuration"])
+    assert {line["outcome"] for line in found} <= {"SOLVED", "UNSOLVED_INCOMPLETE"}
+    assert all(line["outcome"] == "SOLVED" for line in found if line["method"] == "hips_eps")
     # Methods with different names and the same settings are one search.
     assert len(configurations) < len(request.experiments[0].parts[0].rows)
     for line in found:
-        Result.from_json({**line, "seed": 0})
+        result = Result.from_json({**line, "seed": 0})
+        method = methods.get(result.provenance.method)
+        spelled = method.spell(Settings(**result.provenance.settings))
+        assert line["configuration"].removesuffix(" model=paper") == spelled
 
 
 @pytest.mark.usefixtures("model")
@@ -90,14 +97,13 @@ def test_a_half_line_is_dropped_and_run_again(catalogue: Catalogue, tmp_path: Pa
 def test_timed_runs_are_kept_apart_and_missing_peers_are_skipped(
     catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hips.benchmark.methods._find_peer", lambda name: None)
+    monkeypatch.setattr(fast_downward, "is_installed", lambda: False)
     summary = run(request_for(catalogue, "three", "clock"), tmp_path)
     timed = [line for line in runs(tmp_path) if line["timed"]]
     assert len(timed) == 2 * 3
     assert all(line["limit_seconds"] == 5 and line["limit_expansions"] is None for line in timed)
-    assert summary.skipped == (
-        {"suite": "line", "method": "lama", "reason": "'lama' is not installed"},
-    )
+    reason = "Fast Downward is not installed (pip install 'hips-epsilon[baselines]')"
+    assert summary.skipped == ({"suite": "line", "variant": "lama", "reason": reason},)
 
 
 @pytest.mark.usefixtures("model")
@@ -106,11 +112,12 @@ def test_a_peer_is_asked_instance_by_instance(
 ) -> None:
     asked: list[float | None] = []
 
-    def planner(domain: object, level: object, seconds: float | None) -> Result:
-        asked.append(seconds)
+    def lama(domain: object, level: object, budget: Budget) -> Result:
+        asked.append(budget.max_seconds)
         return Result(Outcome.OUT_OF_TIME)
 
-    monkeypatch.setattr("hips.benchmark.methods._find_peer", lambda name: planner)
+    monkeypatch.setattr(fast_downward, "is_installed", lambda: True)
+    monkeypatch.setattr(fast_downward, "lama", lama)
     summary = run(request_for(catalogue, "clock"), tmp_path)
     assert (asked, summary.skipped[0]["reason"]) == ([], "'line_world' writes no PDDL")
     monkeypatch.setattr(LineWorld, "formats", ("text", "pddl"))
@@ -139,11 +146,11 @@ def test_interrupted_runs_are_not_written(
     original = runner.Task.line
     seen = []
 
-    def interrupt(task: runner.Task, place: int, result: Result, session: str) -> dict[str, Any]:
+    def interrupt(task: runner.Task, place: int, result: Result, invocation: str) -> dict[str, Any]:
         seen.append(place)
         if len(seen) == 5:
             raise KeyboardInterrupt
-        return original(task, place, result, session)
+        return original(task, place, result, invocation)
 
     monkeypatch.setattr(runner.Task, "line", interrupt)
     with pytest.raises(KeyboardInterrupt):
@@ -153,7 +160,7 @@ def test_interrupted_runs_are_not_written(
     run(request_for(catalogue, "three"), tmp_path)
     keys = [tasks.key_of(line) for line in runs(tmp_path)]
     assert len(set(keys)) == len(keys) == 36
-    assert not any(line["outcome"] == "interrupted" for line in runs(tmp_path))
+    assert not any(line["outcome"] == "INTERRUPTED" for line in runs(tmp_path))
 
 
 def test_another_model_is_refused(catalogue: Catalogue, tmp_path: Path, model: Path) -> None:
@@ -223,12 +230,12 @@ import pytest
 from tests.benchmark import conftest, test_runner
 from hips.benchmark.experiments import Catalogue
 from hips.benchmark.runner import Task, run
+from hips.methods import jobs
 from hips.models import bundle
-from hips.planner import parallel
 
 folder = Path(sys.argv[1])
 bundle.find = lambda name: folder / "model"
-parallel.installed_components = conftest.line_components
+jobs.Planner = conftest.line_planner
 original = Task.line
 
 def slow(self, *arguments):
@@ -241,8 +248,7 @@ run(test_runner.request_for(Catalogue(conftest.toy_catalogue()), "three", proble
 
 
 def test_a_kill_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "card.json").write_text(EMPTY_CARD)
+    install(tmp_path / "model")
     path = tmp_path / lines.FILE
     command = [sys.executable, "-c", KILLED, str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -261,13 +267,44 @@ def test_a_kill_loses_and_repeats_nothing(tmp_path: Path) -> None:
     assert len({tasks.key_of(line) for line in found}) == len(found) == 240
     # What was cut into two calls is what one call would have given.
     whole = tmp_path / "whole"
-    (whole / "model").mkdir(parents=True)
-    (whole / "model" / "card.json").write_text(EMPTY_CARD)
+    install(whole / "model")
     subprocess.run([*command[:-1], str(whole)], env=environment, check=True)
 
     def without_times(folder: Path) -> list[str]:
-        volatile = ("seconds", "phases", "session", "peak_bytes")
+        volatile = ("seconds", "elapsed_seconds", "phases", "invocation", "peak_bytes")
         rows = [{k: v for k, v in line.items() if k not in volatile} for line in runs(folder)]
         return sorted(json.dumps(row) for row in rows)
 
     assert without_times(whole) == without_times(tmp_path)
+
+
+def test_a_row_that_cannot_run_any_more_keeps_what_it_has(
+    catalogue: Catalogue, tmp_path: Path, model: Path
+) -> None:
+    def labels() -> list[str]:
+        return [row[0] for row in report.build(tmp_path).sections[0].tables[0].rows]
+
+    run(request_for(catalogue, "three"), tmp_path)
+    before = labels()
+    card = json.loads(model.read_text())
+    kept = {name: part for name, part in card["parts"].items() if name != "subgoals"}
+    model.write_text(json.dumps({**card, "parts": kept, "settings": {"top_p": 0.5}}))
+    summary = run(request_for(catalogue, "three"), tmp_path)
+    assert {skip["variant"] for skip in summary.skipped} == {"hips", "hips_eps"}
+    assert labels() == before == ["PHS* (low-level)", "HIPS (high-level)", "HIPS-ε"]
+
+
+def test_a_method_that_is_not_in_the_catalogue_is_a_row(
+    catalogue: Catalogue, tmp_path: Path
+) -> None:
+    added = catalogue.find_variant("low_level")
+    assert "low_level" not in catalogue.methods
+    request = request_for(catalogue, "three", problems=3)
+    chosen = tuple(one.with_variants((added,)) for one in request.experiments)
+    request = dataclasses.replace(request, experiments=chosen, added=(added,))
+    summary = run(request, tmp_path)
+    assert summary.written == 6
+    assert {line["variant"] for line in runs(tmp_path)} == {"low_level"}
+    assert run(request, tmp_path).written == 0
+    (section,) = report.build(tmp_path).sections
+    assert [row[0] for row in section.tables[0].rows] == [methods.get("low_level").label]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hips import methods
 from hips.benchmark import lines
 from hips.errors import ConfigError, HipsError, UnknownNameError
 from tests.benchmark.conftest import model as model
@@ -55,6 +56,24 @@ def test_all_runs_everything(run: Run) -> None:
         assert f"## {name}" in result.stdout
 
 
+def test_a_registered_method_that_is_not_in_the_catalogue_is_a_row(
+    run: Run, tmp_path: Path
+) -> None:
+    ran = ("bench", "three", *TOY, "--problems", "2", "--method", "low_level")
+    result = run(*ran)
+    assert result.exit_code == 0, result.output
+    assert "4 new runs" in result.stderr
+    assert f"| {methods.get('low_level').label} |" in result.stdout
+    assert "HIPS-ε" not in result.stdout
+    found = list(lines.read(tmp_path / "bench-results" / lines.FILE))
+    assert [entry["name"] for entry in found[0]["added"]] == ["low_level"]
+    assert set(found[0]["configurations"]["line"]) == {"low_level"}
+    assert {line["method"] for line in found[1:]} == {"low_level"}
+    assert json.loads(run(*ran, "--json").stdout)["written"] == 0
+    assert run("bench", "report").exit_code == 0
+    assert methods.get("low_level").label in (tmp_path / "bench-results/report.md").read_text()
+
+
 @pytest.mark.usefixtures("model")
 def test_levels_of_a_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "levels.txt").write_text("10000000\n")
@@ -73,7 +92,7 @@ def test_levels_of_a_file(run: Run, tmp_path: Path) -> None:
         (("table1", "--method", "magic"), "Unknown method 'magic'. Available: phs_star"),
         (("table1", "--suite", "chess"), "Unknown suite 'chess'. Available: sokoban"),
         (("table1", "--size", "huge"), "Unknown size 'huge'. Available: quick, standard, full"),
-        (("table2", "--suite", "box_world"), "None of the experiments"),
+        (("table2", "--suite", "box_world"), "No experiment has"),
         (("table1", "--catalogue", "nothing.json"), "nothing.json: no such file"),
         (("table1", "--model", "nothing"), "No model 'nothing'"),
         (("report", "nowhere"), "no results here"),

@@ -141,5 +141,5 @@ def test_an_interrupted_collection_ends_at_once_with_130(tmp_path: Path) -> None
     finally:
         process.kill()
     assert process.returncode == 130
-    assert "goes on where it stopped" in errors
+    assert "repeat the command to resume" in errors
     assert "Traceback" not in errors

@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hips.cli.solve import parse_memory
-from hips.errors import ConfigError, HipsError
+from hips import domains, methods
+from hips.cli.groups import parse_memory
+from hips.errors import ConfigError, HipsError, ModelError
+from hips.models import bundle
+from hips.models.card import read_card
+from hips.planner.settings import knobs, paper_values, read
 from tests.cli.conftest import Run
 
+TILES = "1 0 " + " ".join(str(tile) for tile in range(2, 25)) + "\n"
 LEVELS = "; first\n00100000\n\n; second\n00010000\n"
 FIELDS = {
     "index",
@@ -18,13 +24,19 @@ FIELDS = {
     "expansions",
     "generated",
     "seconds",
+    "elapsed_seconds",
     "environment_steps",
-    "model_calls",
-    "network_calls",
+    "dynamics_rows",
+    "network_rows",
+    "method",
+    "settings",
+    "model",
+    "machine",
+    "note",
 }
 
 
-def records(text: str) -> list[dict[str, object]]:
+def records(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -66,17 +78,18 @@ def test_fresh_levels_and_the_table(run: Run) -> None:
 def test_unsolvable_levels_are_a_proof_and_exit_code_one(run: Run) -> None:
     result = run("solve", "line_world", "--levels", "-", "--json", stdin="00100020\n")
     assert result.exit_code == 1
-    assert records(result.stdout)[0]["outcome"] == "unsolvable"
+    assert records(result.stdout)[0]["outcome"] == "UNSOLVABLE"
     text = run("solve", "line_world", "--levels", "-", stdin="00100020\n")
-    assert "unsolvable" in text.stdout
+    assert "UNSOLVABLE" in text.stdout
 
 
 @pytest.mark.parametrize(
     ("option", "value", "outcome"),
     [
-        ("--max-expansions", "1", "out_of_expansions"),
-        ("--max-seconds", "0", "out_of_time"),
-        ("--max-memory", "0.1K", "out_of_memory"),
+        ("--max-expansions", "1", "OUT_OF_EXPANSIONS"),
+        ("--max-seconds", "0", "OUT_OF_TIME"),
+        ("--max-memory", "0.1K", "OUT_OF_MEMORY"),
+        ("--max-total-seconds", "0", "OUT_OF_TIME"),
     ],
 )
 def test_limits(run: Run, option: str, value: str, outcome: str) -> None:
@@ -85,26 +98,147 @@ def test_limits(run: Run, option: str, value: str, outcome: str) -> None:
     assert records(result.stdout)[0]["outcome"] == outcome
 
 
+SEARCH = {
+    "evaluation": "astar",
+    "epsilon": "0+",
+    "dynamics": "hybrid",
+    "generator": "learned",
+    "top-p": "0.5",
+    "prior-temperature": "2",
+    "heuristic-weight": "2",
+    "min-reach-probability": "0.25",
+    "chunk-confidence": "0.8",
+    "horizon": "9",
+    "precision": "fp32",
+}
+
+
+def options_of(values: dict[str, str]) -> list[str]:
+    return [word for name, value in values.items() for word in (f"--{name}", value)]
+
+
+def test_options_of_the_search(run: Run) -> None:
+    more = ("--close-on-generation", "--batch", "2", "--improve", "0.1", "--json")
+    given = ("--method", "hips_eps", *options_of(SEARCH), *more)
+    result = run("solve", "sliding_tiles", "--levels", "-", *given, stdin=TILES)
+    assert result.exit_code == 0, result.output
+    (record,) = records(result.stdout)
+    assert record["method"] == "hips_eps"
+    expected = {name.replace("-", "_"): value for name, value in SEARCH.items()}
+    spelled = {name: read(name, value) for name, value in expected.items()}
+    assert record["settings"] == {**spelled, "close_on_generation": True}
+    assert set(spelled) | {"close_on_generation"} == set(methods.get("hips_eps").settings)
+
+
 @pytest.mark.parametrize("evaluation", ["levin_ts", "astar", "gbfs", "phs_star"])
-def test_options_of_the_search(run: Run, evaluation: str) -> None:
-    options = ("--search", "low-level", "--evaluation", evaluation, "--epsilon", "0+")
-    more = ("--batch", "2", "--improve", "0.1", "--close-on-generation")
-    shares = (
-        "--mass",
-        "0.5",
-        "--confidence",
-        "0.8",
-        "--hope",
-        "0.2",
-        "--weight",
-        "2",
-        "--temperature",
-        "2",
-        "--horizon",
-        "9",
-    )
-    result = run("solve", "line_world", "--count", "2", *options, *more, *shares, "--json")
-    assert result.exit_code == 0
+def test_evaluations(run: Run, evaluation: str) -> None:
+    options = ("--method", "phs_star", "--evaluation", evaluation, "--json")
+    result = run("solve", "sliding_tiles", "--levels", "-", *options, stdin=TILES)
+    assert result.exit_code == 0, result.output
+    assert records(result.stdout)[0]["settings"]["evaluation"] == evaluation
+
+
+def test_the_paper_s_settings_by_name(run: Run) -> None:
+    options = ("--settings", "paper", "--top-p", "0.9", "--json")
+    (record,) = records(run("solve", "sliding_tiles", "-l", "-", *options, stdin=TILES).stdout)
+    paper = paper_values(domains.create("sliding_tiles").preset)
+    kept = {name: value for name, value in paper.items() if name in record["settings"]}
+    assert record["settings"] == {**kept, "top_p": 0.9, "horizon": record["settings"]["horizon"]}
+    error = run("solve", "sliding_tiles", "-l", "-", "--settings", "best", stdin=TILES).exception
+    assert "Unknown set of settings 'best'. Available: paper" in str(error)
+
+
+def test_every_setting_is_an_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    text = run("solve", "--help").stdout
+    for name in knobs():
+        assert f"--{name.replace('_', '-')} " in text
+
+
+SMALL = "1 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n"
+
+
+def test_a_model_that_does_not_suit_the_level_is_left_out_with_a_note(run: Run) -> None:
+    size = ("--set", "height=4", "--set", "width=4")
+    result = run("solve", "sliding_tiles", *size, "--levels", "-", "--json", stdin=SMALL)
+    assert result.exit_code == 0, result.output
+    (record,) = records(result.stdout)
+    reason = "The model 'sliding_tiles' is made for grids of 5×5, not 4×4"
+    assert reason in result.stderr
+    assert record["note"] == f"{reason}; searched with single actions instead."
+    assert (record["method"], record["model"]) == ("low_level", None)
+    assert record["plan"] == ["left"]
+
+
+def test_a_generator_of_the_user_s_choice_replaces_the_model(run: Run) -> None:
+    size = ("--set", "height=4", "--set", "width=4")
+    options = ("--generator", "expert", "--json")
+    result = run("solve", "sliding_tiles", *size, "-l", "-", *options, stdin=SMALL)
+    assert result.exit_code == 0, result.output
+    (record,) = records(result.stdout)
+    assert (record["method"], record["settings"]["generator"]) == ("hips_eps", "expert")
+    assert record["note"].endswith("searched without it.")
+
+
+def test_a_method_that_needs_a_model_of_another_size_says_so(run: Run) -> None:
+    size = ("--set", "height=4", "--set", "width=4")
+    for options in (("--method", "hips_eps"), ("--model", "sliding_tiles")):
+        error = run("solve", "sliding_tiles", *size, "-l", "-", *options, stdin=SMALL).exception
+        assert isinstance(error, ModelError)
+        assert "made for grids of 5×5, not 4×4" in str(error)
+    missing = run("solve", "line_world", "--method", "hips_eps").exception
+    assert "none is installed for 'line_world'" in str(missing)
+
+
+def test_a_model_that_suits_the_level_needs_no_note(run: Run) -> None:
+    result = run("solve", "sliding_tiles", "--levels", "-", "--json", stdin=TILES)
+    (record,) = records(result.stdout)
+    assert (record["method"], record["note"]) == ("hips_eps", "")
+    assert record["model"] == read_card(bundle.shipped_folder() / "sliding_tiles").fingerprint()
+    assert result.stderr.strip() == ""
+
+
+SIZES = {"line_world": (), "sokoban": ("height=7", "width=7", "boxes=1")}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_seconds_are_those_of_each_level_whatever_the_lockstep(run: Run, name: str) -> None:
+    size = [word for parameter in SIZES[name] for word in ("--set", parameter)]
+    levels = ("solve", name, *size, "--count", "20", "--seed", "1", "--json")
+    found = [
+        records(run(*levels, "--max-seconds", "30", "--batch", batch).stdout)
+        for batch in ("1", "20")
+    ]
+    one, many = ([(r["outcome"], r["plan"], r["expansions"]) for r in rows] for rows in found)
+    assert len(one) == 20
+    assert one == many
+    assert {outcome for outcome, _, _ in one} == {"SOLVED"}
+    # Searches in lockstep divide the time among them; none is charged for the others.
+    elapsed = max(record["elapsed_seconds"] for record in found[1])
+    assert sum(record["seconds"] for record in found[1]) <= elapsed + 0.01
+
+
+def test_no_time_at_all_ends_every_level(run: Run) -> None:
+    for batch, workers in (("1", "1"), ("20", "1"), ("20", "2")):
+        options = ("--max-total-seconds", "0", "--batch", batch, "--workers", workers)
+        result = run("solve", "line_world", "--count", "20", *options, "--json")
+        assert result.exit_code == 1
+        found = records(result.stdout)
+        assert [record["outcome"] for record in found] == ["OUT_OF_TIME"] * 20
+        assert {record["expansions"] for record in found} == {0}
+
+
+def test_trees(run: Run, tmp_path: Path) -> None:
+    assert run("solve", "line_world", "-l", "-", "--tree", "t.json", stdin=LEVELS).exit_code == 0
+    first, second = json.loads((tmp_path / "t.json").read_text())
+    assert [tree["nodes"][0]["state"] for tree in (first, second)] == ["00100000", "00010000"]
+    assert first["result"]["outcome"] == "SOLVED"
+    one = run("solve", "line_world", "-l", "-", "--tree", "t.dot", stdin="00100000\n")
+    assert one.exit_code == 0
+    assert (tmp_path / "t.dot").read_text().startswith("digraph")
+    for options in (("--tree", "u.dot"), ("--tree", "u.json", "--workers", "2")):
+        error = run("solve", "line_world", "-l", "-", *options, stdin=LEVELS).exception
+        assert isinstance(error, ConfigError)
 
 
 def test_gif(run: Run, tmp_path: Path) -> None:
@@ -122,20 +256,24 @@ def test_gif(run: Run, tmp_path: Path) -> None:
         ("--epsilon", "2"),
         ("--epsilon", "0"),
         ("--max-memory", "much"),
-        ("--search", "hips"),
+        ("--method", "hips"),
+        ("--method", "no"),
+        ("--evaluation", "no"),
+        ("--settings", "no"),
+        ("--precision", "int4"),
         ("--dynamics", "learned"),
         ("--model", "nowhere"),
         ("--levels", "missing.txt"),
         ("--set", "width=x"),
-        ("--mass", "0"),
-        ("--mass", "1.5"),
-        ("--weight", "0"),
-        ("--weight", "nan"),
-        ("--confidence", "0"),
-        ("--confidence", "1.5"),
-        ("--hope", "1"),
-        ("--temperature", "0"),
-        ("--hope", "-0.1"),
+        ("--top-p", "0"),
+        ("--top-p", "1.5"),
+        ("--heuristic-weight", "0"),
+        ("--heuristic-weight", "nan"),
+        ("--chunk-confidence", "0"),
+        ("--chunk-confidence", "1.5"),
+        ("--min-reach-probability", "1.1"),
+        ("--prior-temperature", "0"),
+        ("--min-reach-probability", "-0.1"),
     ],
 )
 def test_bad_input_is_an_error_for_people(run: Run, options: tuple[str, str]) -> None:
@@ -143,7 +281,7 @@ def test_bad_input_is_an_error_for_people(run: Run, options: tuple[str, str]) ->
     assert isinstance(result.exception, HipsError)
 
 
-@pytest.mark.parametrize("options", [("--search", "no"), ("--batch", "0"), ("--count", "0")])
+@pytest.mark.parametrize("options", [("--batch", "0"), ("--count", "0"), ("--max-seconds", "-1")])
 def test_bad_usage(run: Run, options: tuple[str, str]) -> None:
     assert run("solve", "line_world", *options).exit_code == 2
 

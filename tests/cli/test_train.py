@@ -1,31 +1,115 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from hips.errors import ConfigError
-from hips.training import session
+from hips import parts
+from hips.errors import ConfigError, HipsError
+from hips.training import run as training
+from hips.training.run import TrainingJob
 from tests.cli.conftest import Run
+
+SMOKE = ("train", "sokoban", "--size", "smoke")
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[TrainingJob]:
+    """What would be trained."""
+    found: list[TrainingJob] = []
+
+    def refuse(job: TrainingJob) -> None:
+        found.append(job)
+        raise ConfigError("seen enough")
+
+    monkeypatch.setattr(training, "train", refuse)
+    return found
 
 
 @pytest.mark.parametrize(
-    "given", [["--stages", "prior,dynamics"], ["--stages", "prior", "--stages", "dynamics"]]
+    "given",
+    [
+        ["--stages", "prior.training,dynamics.training"],
+        ["--stages", "prior.training", "--stages", "dynamics.training"],
+    ],
 )
-def test_stages_are_listed_or_repeated(
-    run: Run, monkeypatch: pytest.MonkeyPatch, given: list[str]
-) -> None:
-    jobs: list[session.TrainingJob] = []
-
-    def refuse(job: session.TrainingJob, *_: object, **__: object) -> None:
-        jobs.append(job)
-        raise ConfigError("seen enough")
-
-    monkeypatch.setattr(session, "train", refuse)
-    run("train", "sokoban", "--size", "smoke", *given)
-    assert [job.stages for job in jobs] == [("prior", "dynamics")]
+def test_stages_are_listed_or_repeated(run: Run, jobs: list[TrainingJob], given: list[str]) -> None:
+    run(*SMOKE, *given)
+    assert [job.stages for job in jobs] == [("prior.training", "dynamics.training")]
 
 
 def test_an_unknown_stage_is_named_with_those_there_are(run: Run) -> None:
-    result = run("train", "sokoban", "--stages", "prior,priors")
+    result = run("train", "sokoban", "--stages", "prior.training,priors")
     assert result.exit_code != 0
     assert "'priors'" in str(result.exception)
-    assert "dynamics" in str(result.exception)
+    assert "dynamics.training" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("given", "trained"),
+    [
+        ((), set(parts.defaults())),
+        (("--parts", "prior,heuristic"), {"prior", "heuristic"}),
+        (("--parts", "prior", "--parts", "heuristic"), {"prior", "heuristic"}),
+        (("--segmentation", "detector"), {*parts.defaults(), "detector"}),
+    ],
+)
+def test_parts_are_those_asked_for_or_needed(
+    run: Run, jobs: list[TrainingJob], given: tuple[str, ...], trained: set[str]
+) -> None:
+    run(*SMOKE, *given)
+    assert [set(job.trained) for job in jobs] == [trained]
+
+
+def test_settings_come_from_defaults_then_the_recipe_then_the_command_line(
+    run: Run, jobs: list[TrainingJob], tmp_path: Path
+) -> None:
+    recipe = {
+        "domain": "sokoban",
+        "training": {"horizon": 7, "subgoals.num_codes": 16},
+        "settings": {"top_p": 0.9},
+    }
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    options = ("--config", "subgoals.num_codes=32", "--segmentation", "exact", "--seed", "5")
+    run(*SMOKE, "--recipe", "recipe.json", "--set", "boxes=2", *options)
+    (job,) = jobs
+    assert (job.config.horizon, job.config.seed) == (7, 5)
+    assert job.config.parts["subgoals"].num_codes == 32
+    assert job.config.segmentation.method == "exact"
+    assert job.settings == {"top_p": 0.9}
+    assert job.domain.parameters()["boxes"] == 2
+    assert job.out == Path("runs") / "sokoban"
+
+
+def test_what_to_learn_from(run: Run, jobs: list[TrainingJob]) -> None:
+    options = ("--data", "a", "--data", "b", "--labels", "c.npz", "--warm-start", "sokoban")
+    run(*SMOKE, *options, "--out", "there", "--resume", "--threads", "1")
+    (job,) = jobs
+    assert (job.data, job.labels) == ((Path("a"), Path("b")), (Path("c.npz"),))
+    assert (job.warm_start, job.resume, job.out) == ("sokoban", True, Path("there"))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--size", "huge"), "Unknown size 'huge'. Available: smoke"),
+        (("--parts", "priors"), "Unknown part 'priors'. Available: "),
+        (("--config", "subgoals.codes=3"), "codes"),
+        (("--config", "boxes=2"), "boxes"),
+        (("--set", "subgoals.num_codes=3"), "no parameter 'subgoals.num_codes'"),
+        (("--segmentation", "magic"), "magic"),
+        (("--recipe", "nothing.json"), "nothing.json: no such file"),
+        (("--recipe", "tsp.json"), "for 'tsp', not for 'sokoban'"),
+        (("--recipe", "old.json"), "old.json: not a recipe"),
+    ],
+)
+def test_bad_input_says_what_is_allowed(
+    run: Run, tmp_path: Path, given: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "tsp.json").write_text(json.dumps({"domain": "tsp"}))
+    (tmp_path / "old.json").write_text(json.dumps({"domain": "sokoban", "stages": {}}))
+    error = run("train", "sokoban", *given).exception
+    assert isinstance(error, HipsError)
+    assert message in str(error)
+    assert not (tmp_path / "runs").exists()

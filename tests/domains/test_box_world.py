@@ -241,5 +241,5 @@ def test_impossible_parameters_are_refused(parameters: dict[str, int]) -> None:
 
 
 def test_too_many_boxes_for_the_room() -> None:
-    with pytest.raises(ConfigError, match="no room"):
+    with pytest.raises(ConfigError, match="do not fit"):
         BoxWorld(size=4).sample(stream(0, "room"), 1)

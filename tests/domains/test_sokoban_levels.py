@@ -115,7 +115,7 @@ ERRORS = [
     ("#####\n#@$.#\n#####\n  $.###", 4, 3, "outside"),
     ("############\n#@$$$$$$$$$#\n#.........##\n############", 2, 11, "9 boxes"),
     ("#" * 21 + "\n#@$." + " " * 16 + "#\n" + "#" * 21, 1, 1, "21 columns"),
-    ("5#3\n#@$.#\n#####", 1, 3, "nothing to repeat"),
+    ("5#3\n#@$.#\n#####", 1, 3, "nothing follows"),
     ("5#|#@$.2)#|5#", 1, 9, "unknown character ')'"),
     ("5#|#2(@$.#|5#", 1, 6, "never closed"),
     ("5#|#0(-)@$.#|5#", 1, 6, "at least 1"),
@@ -163,6 +163,12 @@ def check_reading(domain: Domain, text: str) -> None:
 @settings(max_examples=300, deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
     check_reading(create("sokoban", height=3, width=5, boxes=1), text)
+
+
+@pytest.mark.parametrize("text", ["9" * 5_000, "9(" * 2_500, "9 " * 2_500 + "x"])
+def test_endless_numbers_are_refused_without_delay(text: str) -> None:
+    with pytest.raises(LevelError):
+        create("sokoban").parse_many(text)
 
 
 @pytest.mark.slow

@@ -99,9 +99,9 @@ def test_bad_grids_are_refused_with_place_and_reason(
     [
         (HEADER + "1 0 0\n2 3 0\n3 1 2\n", 7, 3, "off the grid"),
         (HEADER + "1 0 0\n2 0 -1\n3 1 2\n", 7, 5, "off the grid"),
-        (HEADER + "1 0 0\n2 2 1e400\n", 7, 5, "not a whole"),
-        (HEADER + "1 0 0\n2 2 0.5\n", 7, 5, "not a whole"),
-        (HEADER + "1 0 0\n2 two 0\n", 7, 3, "not a whole"),
+        (HEADER + "1 0 0\n2 2 1e400\n", 7, 5, "not an integer"),
+        (HEADER + "1 0 0\n2 2 0.5\n", 7, 5, "not an integer"),
+        (HEADER + "1 0 0\n2 two 0\n", 7, 3, "not an integer"),
         (HEADER + "1 0 0\n2 2 0\n3 0 0\n", 8, 1, "second node"),
         (HEADER + "1 0 0\n2 2 0\n", 7, 1, "ends after 2 of 3"),
         (HEADER + "1 0 0\n2 2\n", 7, 3, "2 words"),

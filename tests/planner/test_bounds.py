@@ -9,10 +9,10 @@ import pytest
 
 from hips.domains import Grids
 from hips.planner.expander import Hybrid
-from hips.planner.policies import UniformPolicy
 from hips.planner.protocols import Proposals
 from hips.planner.search import solve
 
+from .expanders import low_level
 from .worlds import GraphWorld
 
 
@@ -68,7 +68,7 @@ def test_expansions_obey_the_bound_of_the_corollary(epsilon: float) -> None:
             policy,
             epsilon,
         )
-        result = solve(world, world.grid(0), expander, "levin_ts")
+        result = solve(world, world.grid(0), expander, evaluation="levin_ts")
         vertex, log_pi = next(iter(world.goals)), 0.0
         while vertex:
             parent, action = (vertex - 1) // 3, (vertex - 1) % 3
@@ -83,5 +83,6 @@ def test_phs_bound_on_low_level_search() -> None:
     """PHS with η = 1 expands at most g/π nodes with φ no larger than the solution's."""
     for seed in range(12):
         world, level = random_tree(100 + seed, depth=5, branching=2)
-        result = solve(world, world.grid(0), Hybrid(world, low_level=UniformPolicy(2)), "levin_ts")
+        result = solve(world, world.grid(0), low_level(world), evaluation="levin_ts")
+        assert result.solved
         assert result.statistics.expansions <= level * 2.0**level

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from hips.domains import replay
-from hips.planner.expander import Hybrid
 from hips.planner.improve import cut_loops, improve, shorten
 from hips.planner.outcomes import Outcome
-from hips.planner.policies import UniformPolicy
 from hips.planner.result import Result
 from hips.planner.search import solve
 
+from .expanders import low_level
 from .worlds import TinyTiles
 
 DOMAIN = TinyTiles()
@@ -29,8 +28,12 @@ def test_plans_get_shorter_and_stay_plans(seed: int) -> None:
     domain = DOMAIN
     start, _ = wander(seed, 60)
     optimal = len(domain.expert(start, np.random.default_rng(0)))
-    greedy = Hybrid(domain, low_level=UniformPolicy(4))
-    found = solve(domain, start, greedy, lambda g, steps, log_pi, h: -steps.astype(float))
+    found = solve(
+        domain,
+        start,
+        low_level(domain),
+        evaluation=lambda g, steps, log_pi, h: -steps.astype(float),
+    )
     assert found.solved
     better = improve(domain, start, found, seconds=20.0)
     states = replay(domain, start, domain.spec.action_indices(better.plan))

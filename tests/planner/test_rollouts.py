@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 from hips.domains import Grids
-from hips.errors import ContractError
+from hips.errors import ConfigError, ContractError
 from hips.planner.policies import NearestStepPolicy
-from hips.planner.protocols import Foresight
-from hips.planner.rollouts import SECOND_CHANCES, execute, follow
+from hips.planner.protocols import Foresight, ReachPolicy
+from hips.planner.rollouts import (
+    SECOND_CHANCES,
+    RolloutLimits,
+    Rollouts,
+    Simulator,
+    execute,
+    follow,
+)
 
 from .worlds import GraphWorld
 
@@ -35,8 +42,20 @@ def grids(*vertices: int) -> Grids:
     return np.stack([RING.grid(v) for v in vertices])
 
 
-def roll(policy: object, starts: Grids, targets: Grids, horizon: int = 6):  # noqa: ANN201
-    return follow(RING.step, RING.is_goal, policy, starts, targets, horizon, 0.9)
+def simulator(world: GraphWorld) -> Simulator:
+    return Simulator(world.step, world.is_goal)
+
+
+def roll(
+    policy: ReachPolicy,
+    starts: Grids,
+    targets: Grids,
+    horizon: int = 6,
+    world: GraphWorld = RING,
+    **limits: float,
+) -> Rollouts:
+    chosen = RolloutLimits(horizon, **{"chunk_confidence": 0.9, **limits})
+    return follow(simulator(world), policy, starts, targets, chosen)
 
 
 def test_rollouts_stop_where_they_should() -> None:
@@ -51,7 +70,7 @@ def test_repeated_states_end_a_rollout() -> None:
     lonely = GraphWorld(((1, 0), (0, 1)), frozenset())
     policy = Chunky((0.9,) * 3)
     starts = lonely.grid(0)[None]
-    found = follow(lonely.step, lonely.is_goal, policy, starts, grids(7), 50, 0.9)
+    found = roll(policy, starts, grids(7), 50, lonely)
     assert not found.success[0]
     assert found.lengths[0] == 1
     assert found.simulated[0] == 2 + SECOND_CHANCES
@@ -61,10 +80,9 @@ def test_where_an_action_leads_nowhere_new_the_next_best_is_tried() -> None:
     # The likeliest action stays at 0, goes back from 1, and stays at 2; the other one goes on.
     stubborn = GraphWorld(((0, 1), (0, 2), (2, 3), (3, 3)), frozenset())
     policy = Chunky((0.9,) * 3)
-    found = follow(
-        stubborn.step, stubborn.is_goal, policy, np.repeat(stubborn.grid(0)[None], 3, axis=0),
-        np.stack([stubborn.grid(v) for v in (1, 2, 3)]), 50, 0.9,
-    )  # fmt: skip
+    starts = np.repeat(stubborn.grid(0)[None], 3, axis=0)
+    targets = np.stack([stubborn.grid(v) for v in (1, 2, 3)])
+    found = roll(policy, starts, targets, 50, stubborn)
     assert found.success.tolist() == [True, True, False]
     assert found.lengths.tolist() == [1, 2, 2]
     assert found.actions[1, :2].tolist() == [1, 1]
@@ -84,9 +102,31 @@ def test_chunks_are_trusted_as_far_as_they_are_confident(
     assert policy.rows == asked == found.policy_calls[0]
 
 
+def test_full_confidence_asks_at_every_step() -> None:
+    policy = Chunky((1.0 - 1e-12,) * 3)
+    assert roll(policy, grids(0), grids(4), chunk_confidence=1.0).success[0]
+    assert policy.rows == 4
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"horizon": 0}, "horizon"),
+        ({"chunk_confidence": 0.0}, "chunk_confidence"),
+        ({"chunk_confidence": 1.1}, "chunk_confidence"),
+        ({"chunk_confidence": float("nan")}, "chunk_confidence"),
+        ({"min_reach_probability": -0.1}, "min_reach_probability"),
+        ({"min_reach_probability": 1.1}, "min_reach_probability"),
+    ],
+)
+def test_impossible_limits_are_refused(limits: dict[str, float], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        RolloutLimits(**{"horizon": 3, **limits})
+
+
 def test_lists_are_executed_up_to_their_end_a_repeat_or_a_goal() -> None:
     lists = np.array([[0, 0, -1, -1], [0, 1, 0, 0], [0, 0, 0, 0], [-1, 0, 0, 0]])
-    found = execute(RING.step, RING.is_goal, grids(0, 0, 3, 0), lists)
+    found = execute(simulator(RING), grids(0, 0, 3, 0), lists)
     assert RING.vertices(found.states).tolist() == [2, 1, 5, 0]
     assert found.success.tolist() == [True, True, True, False]
     assert found.lengths.tolist() == [2, 1, 2, 0]
@@ -95,7 +135,7 @@ def test_lists_are_executed_up_to_their_end_a_repeat_or_a_goal() -> None:
 def test_empty_batches() -> None:
     none = grids(0)[:0]
     assert len(roll(NearestStepPolicy(RING), none, none).states) == 0
-    assert len(execute(RING.step, RING.is_goal, none, np.zeros((0, 3), dtype=int)).states) == 0
+    assert len(execute(simulator(RING), none, np.zeros((0, 3), dtype=int)).states) == 0
 
 
 @pytest.mark.parametrize(
@@ -110,8 +150,6 @@ def test_empty_batches() -> None:
 )
 def test_broken_policies_are_named(answer: Foresight) -> None:
     class Broken:
-        calls = 0
-
         def act(self, states: Grids, subgoals: Grids) -> Foresight:
             return answer
 
@@ -131,9 +169,9 @@ class Doubtful(Chunky):
 
 
 def test_rollouts_without_hope_are_given_up_where_it_is_lost() -> None:
-    def walk(hope: float, *belief: float):  # noqa: ANN202
+    def walk(least: float, *belief: float) -> Rollouts:
         policy = Doubtful((0.9, 0.6, 0.6), belief=belief)
-        return follow(RING.step, RING.is_goal, policy, grids(0, 1), grids(3, 3), 6, 0.9, hope)
+        return roll(policy, grids(0, 1), grids(3, 3), min_reach_probability=least)
 
     sure = walk(0.5, 0.9, 0.5, 0.9, 0.9)
     assert sure.success.tolist() == [True, True]

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from hips.domains import Actions, Bools, Domain, Grid, Grids, GridSpec, Preset
+from hips.planner.packing import hash_states
 from hips.planner.protocols import Proposals
-from hips.planner.rows import hash_rows
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def same_one(domain: Domain, state: Grid) -> list[Grid]:
 
 def plausible(domain: Domain, state: Grid) -> list[Grid]:
     """Legal states, most of them too far or in the wrong direction."""
-    code = int(hash_rows(state.reshape(1, -1))[0])
+    code = int(hash_states(state.reshape(1, -1))[0])
     rng = np.random.default_rng(code)
     num_actions = domain.spec.num_actions
     return [after(domain, state, list(rng.integers(num_actions, size=n))) for n in (2, 3, 9)]
@@ -220,7 +220,7 @@ class LyingModel:
         return claimed
 
     def claim(self, state: Grid, action: int) -> Grid:
-        code = int(hash_rows(state.reshape(1, -1))[0])
+        code = int(hash_states(state.reshape(1, -1))[0])
         rng = np.random.default_rng([code, action, self.seed])
         wrong = list(rng.integers(self.domain.spec.num_actions, size=3))
         return after(self.domain, state, wrong if rng.random() < self.rate else [action])

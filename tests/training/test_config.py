@@ -1,55 +1,163 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import pytest
 
-from hips import domains
+from hips import domains, parts
 from hips.errors import ConfigError
-from hips.training.config import default_config, from_json, override, to_json
+from hips.training.config import (
+    TrainingConfig,
+    build,
+    default_config,
+    from_json,
+    override,
+    to_json,
+)
+from hips.training.schedule import PAPER_FACTOR, Schedule, Size
+from tests.training.conftest import SHIPPED
+
+PARTS = parts.known(SHIPPED)
+DOMAINS = ("box_world", "sliding_tiles", "sokoban", "tsp")
 
 
-@pytest.mark.parametrize("name", domains.names())
-@pytest.mark.parametrize("size", ["smoke", "laptop", "paper"])
-def test_every_size_of_every_domain_survives_json(name: str, size: str) -> None:
-    config = default_config(domains.create(name), size)  # type: ignore[arg-type]
-    assert from_json(json.loads(json.dumps(to_json(config)))) == config
+def laptop() -> TrainingConfig:
+    return default_config(domains.create("sliding_tiles"), PARTS)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("size", get_args(Size))
+def test_every_size_of_every_domain_survives_json(name: str, size: Size) -> None:
+    config = default_config(domains.create(name), PARTS, size)
+    assert from_json(json.loads(json.dumps(to_json(config))), PARTS) == config
 
 
 def test_paper_size_takes_the_papers_table() -> None:
-    config = default_config(domains.create("tsp"), "paper")
-    found = config.horizon, config.vqvae.num_codes, config.vqvae.code_dimension
-    assert found == (50, 32, 64)
-    assert (config.detector.segment_penalty, config.vqvae.commitment) == (0.05, 0.0)
+    config = default_config(domains.create("tsp"), PARTS, "paper")
+    subgoals = config.parts["subgoals"]
+    assert (config.horizon, subgoals.num_codes, subgoals.code_dimension) == (50, 32, 64)
+    assert (config.segmentation.penalty, subgoals.commitment) == (0.05, 0.0)
+    assert config.parts["prior"].num_codes == 32
+    assert config.parts["reach_policy"].chunk == 50
     assert config.quality == 0.0
 
 
+@pytest.mark.parametrize("name", DOMAINS)
+def test_structure_is_the_same_at_every_size(name: str) -> None:
+    """A try of seconds meets the same code paths as a long training; only its sizes differ."""
+    domain = domains.create(name)
+    numbers = ("channels", "blocks")
+    structures = []
+    for size in get_args(Size):
+        config = default_config(domain, PARTS, size)
+        found: dict[str, Any] = {"horizon": config.horizon, "segmentation": config.segmentation}
+        for part, own in config.parts.items():
+            found[f"{part}.trunk"] = replace(own.trunk, **{name: 4 for name in numbers})
+        structures.append(found)
+    assert structures[0] == structures[1] == structures[2]
+
+
+def test_sizes_scale_a_schedule() -> None:
+    usual = Schedule(steps=700, batch=100, validate_every=70)
+    assert usual.sized("laptop") == usual
+    assert usual.sized("paper") == replace(usual, steps=700 * PAPER_FACTOR)
+    smoke = usual.sized("smoke")
+    assert smoke.steps == smoke.validate_every < usual.steps
+    assert smoke.batch < usual.batch
+    assert Schedule(batch=8).sized("smoke").batch == 8
+
+
 def test_overrides_keep_types() -> None:
-    config = default_config(domains.create("sliding_tiles"))
     changed = override(
-        config,
-        ["vqvae.num_codes=32", "policy.learning_rate=2e-4", "network.positions=false",
-         "segmentation=dp"],
+        laptop(),
+        ["subgoals.num_codes=32", "reach_policy.imitation.learning_rate=2e-4",
+         "subgoals.trunk.positions=false", "segmentation.method=exact", "horizon=7"],
     )  # fmt: skip
-    assert changed.vqvae.num_codes == 32
-    assert changed.policy.learning_rate == 2e-4
-    assert changed.network.positions is False
-    assert changed.segmentation == "dp"
+    assert changed.parts["subgoals"].num_codes == 32
+    assert changed.parts["reach_policy"].imitation.learning_rate == 2e-4
+    assert changed.parts["subgoals"].trunk.positions is False
+    assert changed.parts["prior"].trunk.positions is True
+    assert changed.segmentation.method == "exact"
+    assert changed.horizon == 7
 
 
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("vqvae.num_codes", "form"),
-        ("vqvae.numcodes=3", "num_codes"),
-        ("vqvae=3", "name one setting"),
-        ("vqvae.num_codes=many", "int"),
-        ("segmentation=guess", "detector, dp, events"),
-        ("network.positions=2", "true or false"),
+        ("subgoals.num_codes", "form"),
+        ("subgoals.numcodes=3", "num_codes"),
+        ("subgoals=3", "name a single setting"),
+        ("subgoals.trunk=3", "name a single setting"),
+        ("subgoals.num_codes=many", "whole number"),
+        ("subgoals.num_codes=1", "at least 2"),
+        ("subgoals.trunk.positions=2", "true or false"),
+        ("subgoals.trunk.channels=30", "multiple of 4"),
+        ("subgoals.trunk.downsample=0", "1 or more"),
+        ("reach_policy.chunk=0", "at least 1"),
+        ("segmentation.ahead=0", "at least 1"),
+        ("horizon=0", "at least 1"),
+        ("size=huge", "smoke, laptop, paper"),
         ("nothing.at=1", "Available"),
+        ("warm_start=somewhere", "option"),
+        ('warm_start={"model": "sokoban", "sha256": "0"}', "option"),
+        ("domain=sokoban", "option"),
     ],
 )
 def test_bad_overrides_say_what_is_allowed(assignment: str, message: str) -> None:
-    config = default_config(domains.create("sliding_tiles"))
     with pytest.raises(ConfigError, match=message):
-        override(config, [assignment])
+        override(laptop(), [assignment])
+
+
+def test_settings_that_are_newer_than_a_file_have_their_defaults() -> None:
+    config = override(laptop(), ["subgoals.num_codes=32"])
+    content = to_json(config)
+    del content["parts"]["subgoals"]["changes"], content["parts"]["prior"]["trunk"]["motion"]
+    del content["warm_start"], content["segmentation"]["most"]
+    assert from_json(content, PARTS) == config
+
+
+def test_settings_and_parts_that_nobody_knows_are_named() -> None:
+    content = to_json(laptop())
+    content["parts"]["subgoals"]["wings"] = 2
+    with pytest.raises(ConfigError, match="wings"):
+        from_json(content, PARTS)
+    with pytest.raises(ConfigError, match="part 'detector'"):
+        from_json(to_json(laptop()), {"prior": PARTS["prior"]})
+
+
+@dataclass(frozen=True)
+class Inner:
+    width: int = 3
+    rate: float = 0.5
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Outer:
+    inner: Inner
+    name: str = "x"
+
+
+def test_dataclasses_within_dataclasses_are_built() -> None:
+    assert build(Outer, {"inner": {"width": 5, "rate": 1}}) == Outer(Inner(5, 1.0))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"inner": 3},
+        {"inner": []},
+        {"inner": {"width": "5"}},
+        {"inner": {"width": 5.5}},
+        {"inner": {"width": True}},
+        {"inner": {"rate": "0.5"}},
+        {"inner": {"rate": None}},
+        {"inner": {"wide": 1}},
+        {"inner": {}, "name": 3},
+    ],
+)
+def test_odd_values_in_a_saved_configuration_are_named(content: Any) -> None:
+    with pytest.raises(ConfigError, match="saved configuration"):
+        build(Outer, content)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hips import domains
-from hips.demonstrations import Demonstrations
+from hips.data import Demonstrations
 from hips.errors import DatasetError
 from hips.seeding import stream
 from hips.training.corpus import Augmenter, Corpus

@@ -1,119 +1,82 @@
+"""All stages of a training: their order, what they need, and that each of them learns."""
+
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from hips import domains
-from hips.demonstrations import Demonstrations
-from hips.errors import ConfigError, DatasetError, HipsError
+from hips import parts
+from hips.data import Demonstrations
+from hips.errors import ConfigError
 from hips.models import bundle
-from hips.models.networks.assembly import Networks
-from hips.training import checkpoint
+from hips.parts.heuristic.adapter import LearnedHeuristic
 from hips.training.config import TrainingConfig, override
+from hips.training.contract import StageSpec
 from hips.training.corpus import Corpus
-from hips.training.export import export_bundle
-from hips.training.heuristic import HeuristicStage
-from hips.training.loop import StageRun, learning_rate_factor
-from hips.training.networks import build_networks
-from hips.training.pipeline import STAGES, Pipeline, TrainedRun, open_run
-from hips.training.policy import PolicyObjective, PolicyStage
+from hips.training.loop import StageReport
+from hips.training.pipeline import (
+    build_networks,
+    check_needs,
+    is_finished,
+    open_run,
+    ordered_stages,
+    run_stages,
+)
 from hips.training.progress import Reporter
-from hips.training.world import World
+from hips.training.run import export_model
+from hips.training.workshop import Workshop
+from tests.models.untrained import workshop
+from tests.training.conftest import SHIPPED, STAGES
 
-ALONE = World(0, 1, torch.device("cpu"))
-
-
-def run_all(config: TrainingConfig, demos: Demonstrations, folder: Path) -> TrainedRun:
-    return Pipeline(config, demos, folder, ALONE, Reporter(None)).run()
-
-
-def _weights(run: TrainedRun) -> dict[str, torch.Tensor]:
-    return run.networks.state_dict()
+PARTS = parts.known(SHIPPED)
 
 
-def test_same_seed_same_weights_and_the_bundle_agrees(
+def run_all(
+    config: TrainingConfig, demos: Demonstrations, folder: Path
+) -> tuple[Workshop, dict[str, StageReport]]:
+    networks = build_networks(PARTS, config, demos.domain.spec)
+    work = workshop(demos.domain, config, networks, folder)
+    work.train, work.valid = (
+        Corpus.build(demos.trajectories(split), demos.domain) for split in ("train", "validation")
+    )
+    return work, run_stages(work, ordered_stages(PARTS, config), STAGES, Reporter(None))
+
+
+def weights(networks: dict[str, nn.Module]) -> dict[str, torch.Tensor]:
+    return {
+        f"{part}.{name}": value
+        for part, network in networks.items()
+        for name, value in network.state_dict().items()
+    }
+
+
+@pytest.mark.usefixtures("few_samples")
+def test_same_seed_same_weights_and_the_model_agrees(
     config: TrainingConfig, demos: Demonstrations, tmp_path: Path
 ) -> None:
-    first = run_all(config, demos, tmp_path / "a")
-    second = run_all(config, demos, tmp_path / "b")
-    assert set(first.reports) == set(STAGES)
-    for name, value in _weights(first).items():
-        assert torch.equal(value, _weights(second)[name]), name
+    work, reports = run_all(config, demos, tmp_path / "a")
+    second, _ = run_all(config, demos, tmp_path / "b")
+    assert set(reports) == set(STAGES)
+    found = weights(dict(second.networks))
+    for name, value in weights(dict(work.networks)).items():
+        assert torch.equal(value, found[name]), name
     states = demos.starts[:8]
-    examples = Corpus.build(demos.trajectories("validation"), demos.domain)
-    export_bundle(first, demos.domain, examples, tmp_path / "model", {"data": {}})
+    export_model(work, reports, None, tmp_path / "model", {}, {"data": {}})
     loaded = bundle.load(tmp_path / "model")
     with torch.no_grad():
-        expected = first.networks.heuristic(torch.from_numpy(states)).numpy()
-    np.testing.assert_allclose(loaded.runtime.heuristic(states), expected, rtol=1e-4)
-    assert loaded.card["training"]["vqvae"]["steps"] == 6
+        expected = work.networks["heuristic"](torch.from_numpy(states)).numpy()
+    distances = LearnedHeuristic(loaded.runtime()).distances(states)
+    np.testing.assert_allclose(distances, expected, rtol=1e-4)
+    assert loaded.card.parts["subgoals"].training["discrete"]["steps"] == 6
+    assert set(loaded.card.parts["reach_policy"].training) == {"imitation", "chunking"}
 
 
-class Killed(BaseException):
-    """Stands for a kill in the middle of a stage."""
-
-
-def test_a_resumed_stage_equals_an_uninterrupted_one(
-    config: TrainingConfig, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spec = corpus.domain.spec
-
-    def stage_run(folder: str) -> tuple[StageRun, Networks]:
-        networks = build_networks(spec, config)
-        stage = HeuristicStage(config.heuristic, networks.heuristic, networks.prior, corpus, corpus)
-        return StageRun(stage, tmp_path / folder, 0, Reporter(None), ALONE), networks
-
-    whole, expected = stage_run("whole")
-    whole.run()
-    cut, _ = stage_run("cut")
-    original = cut._one_step
-
-    def die_at_five(trained: torch.nn.Module, share: int) -> None:
-        if cut.step == 5:
-            raise Killed
-        original(trained, share)
-
-    monkeypatch.setattr(cut, "_one_step", die_at_five)
-    with pytest.raises(Killed):
-        cut.run()
-    resumed, found = stage_run("cut")
-    resumed.run()
-    for name, value in expected.heuristic.state_dict().items():
-        assert torch.equal(value, found.heuristic.state_dict()[name]), name
-
-
-def test_an_exploding_learning_rate_is_named_and_the_checkpoint_kept(
-    config: TrainingConfig, corpus: Corpus, tmp_path: Path
-) -> None:
-    networks = build_networks(corpus.domain.spec, config)
-    stage = PolicyStage(config.policy, networks.policy, corpus, corpus, config.horizon)
-    run = StageRun(stage, tmp_path, 0, Reporter(None), ALONE)
-    original = stage.batch
-
-    def poisoned(rng: np.random.Generator, size: int) -> dict[str, torch.Tensor]:
-        if run.step == 4:
-            with torch.no_grad():
-                next(networks.policy.parameters()).fill_(float("inf"))
-        return original(rng, size)
-
-    stage.batch = poisoned  # type: ignore[method-assign]
-    with pytest.raises(HipsError, match=r"'policy'.*policy\.learning_rate"):
-        run.run()
-    fresh = PolicyObjective(build_networks(corpus.domain.spec, config).policy)
-    facts = checkpoint.load(tmp_path / "policy" / "latest.safetensors", fresh)
-    assert facts["step"] == 3
-    assert all(bool(torch.isfinite(value).all()) for value in fresh.state_dict().values())
-
-
+@pytest.mark.usefixtures("few_samples")
 def test_each_stage_overfits_ten_trajectories(
     config: TrainingConfig, demos: Demonstrations, tmp_path: Path
 ) -> None:
@@ -123,111 +86,129 @@ def test_each_stage_overfits_ten_trajectories(
         for stage in STAGES
         for setting in ("steps=250", "validate_every=250", "learning_rate=3e-3")
     ]
-    slower = ["detector.steps=20", "detector.validate_every=20"]
-    pipeline = Pipeline(override(config, [*longer, *slower]), few, tmp_path, ALONE, Reporter(None))
-    pipeline.valid = pipeline.train
-    metrics = {name: report.metrics for name, report in pipeline.run().reports.items()}
-    assert metrics["policy"]["first_accuracy"] > 0.9
-    assert metrics["detector"]["objective"] > metrics["detector"]["dp_objective"] - 10.0
-    assert metrics["chunks"]["first_accuracy"] > 0.9
-    assert metrics["chunks"]["chunk_accuracy"] > 0.75
-    assert metrics["autoencoder"]["exact"] > 0.4
-    assert metrics["vqvae"]["exact"] > 0.3
-    assert metrics["prior"]["action_accuracy"] > 0.9
-    assert metrics["heuristic"]["error"] < 3.0
-    assert metrics["dynamics"]["exact"] > 0.8
+    own = [
+        "detector.training.steps=30",
+        "subgoals.continuous.steps=180",
+        "subgoals.discrete.steps=150",
+        "heuristic.training.steps=150",
+    ]
+    config = override(config, [*longer, *own])
+    corpus = Corpus.build(few.trajectories("train"), few.domain)
+    networks = build_networks(PARTS, config, few.domain.spec)
+    work = workshop(few.domain, config, networks, tmp_path, corpus)
+    reports = run_stages(work, ordered_stages(PARTS, config), STAGES, Reporter(None))
+    metrics = {name: report.metrics for name, report in reports.items()}
+    assert metrics["reach_policy.imitation"]["first_accuracy"] > 0.98
+    detector = metrics["detector.training"]
+    # A detector that has learnt nothing is 0.8 away from the exact segmentation.
+    assert detector["dp_objective"] - 0.4 < detector["objective"] <= detector["dp_objective"]
+    assert detector["first_accuracy"] > 0.98
+    assert metrics["reach_policy.chunking"]["first_accuracy"] > 0.98
+    assert metrics["reach_policy.chunking"]["chunk_accuracy"] > 0.75
+    assert metrics["reach_policy.chunking"]["reach_accuracy"] > 0.85
+    assert metrics["subgoals.continuous"]["exact"] > 0.9
+    assert metrics["subgoals.discrete"]["exact"] > 0.9
+    assert metrics["subgoals.discrete"]["perplexity"] > 2.0
+    assert metrics["prior.training"]["code_accuracy"] > 0.95
+    assert metrics["prior.training"]["action_accuracy"] > 0.95
+    assert metrics["heuristic.training"]["error"] < 1.0
+    assert metrics["heuristic.training"]["spearman"] > 0.98
+    assert metrics["dynamics.training"]["exact"] > 0.85
 
 
-def test_demonstrations_of_another_domain_are_refused(
+def nothing(workshop: Workshop) -> None:
+    raise AssertionError("not to be built")
+
+
+def spec(name: str, *needs: str, after: tuple[str, ...] = ()) -> StageSpec:
+    return StageSpec(name, nothing, needs, after)  # type: ignore[arg-type]
+
+
+class Planned:
+    """A part with given stages."""
+
+    def __init__(self, *stages: StageSpec) -> None:
+        self.planned = stages
+
+    def stages(self, config: TrainingConfig) -> tuple[StageSpec, ...]:
+        return self.planned
+
+
+def test_stages_come_after_what_they_need_or_follow(config: TrainingConfig) -> None:
+    planned = {
+        "a": Planned(spec("a.one", "b.one"), spec("a.two", after=("c.one", "x.absent"))),
+        "b": Planned(spec("b.one", "y.absent")),
+        "c": Planned(spec("c.one", "a.one")),
+    }
+    found = [stage.name for stage in ordered_stages(planned, config)]  # type: ignore[arg-type]
+    assert found == ["b.one", "a.one", "c.one", "a.two"]
+    circle = {"a": Planned(spec("a.one", "b.one")), "b": Planned(spec("b.one", after=("a.one",)))}
+    with pytest.raises(ConfigError, match=r"depend on each other: a\.one, b\.one"):
+        ordered_stages(circle, config)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", ["events", "exact", "detector"])
+def test_the_stages_that_ship_come_in_a_sound_order(config: TrainingConfig, method: str) -> None:
+    chosen = override(config, [f"segmentation.method={method}"])
+    for known in (PARTS, {name: PARTS[name] for name in reversed(SHIPPED)}):
+        found = [stage.name for stage in ordered_stages(known, chosen)]
+        assert sorted(found) == sorted(STAGES)
+        order = [
+            "reach_policy.imitation",
+            "detector.training",  # it teaches the policy as well
+            "subgoals.continuous",
+            "subgoals.discrete",
+            "prior.training",
+            "reach_policy.chunking",
+        ]
+        places = [found.index(name) for name in order]
+        assert places == sorted(places)
+        assert found.index("heuristic.training") > found.index("prior.training")
+
+
+def test_a_choice_that_lacks_what_it_needs_is_refused() -> None:
+    stages = [spec("a.one"), spec("b.one", "a.one")]
+    check_needs(stages, ["a.one", "b.one"], [])
+    check_needs(stages, ["b.one"], ["a.one"])
+    check_needs(stages, ["a.one"], [])
+    with pytest.raises(ConfigError, match=r"'b\.one' needs 'a\.one' first"):
+        check_needs(stages, ["b.one"], [])
+
+
+def test_chunking_is_left_out_without_a_generator(config: TrainingConfig) -> None:
+    alone = replace(config, parts={"reach_policy": config.parts["reach_policy"]})
+    found = [stage.name for stage in PARTS["reach_policy"].stages(alone)]
+    assert found == ["reach_policy.imitation"]
+
+
+def test_finished_stages_are_loaded_and_others_left_out(
     config: TrainingConfig, demos: Demonstrations, tmp_path: Path
 ) -> None:
-    other = override(config, ["domain=sokoban"])
-    with pytest.raises(DatasetError, match="sliding_tiles"):
-        Pipeline(other, demos, tmp_path, ALONE, Reporter(None))
+    known = {name: PARTS[name] for name in ("dynamics", "heuristic")}
+    config = replace(config, parts={name: config.parts[name] for name in known})
+
+    def run(*chosen: str) -> tuple[dict[str, nn.Module], dict[str, StageReport]]:
+        networks = build_networks(known, config, demos.domain.spec)
+        work = workshop(demos.domain, config, networks, tmp_path)
+        stages = ordered_stages(known, config)
+        return networks, run_stages(work, stages, chosen, Reporter(None))
+
+    first, reports = run("dynamics.training")
+    assert set(reports) == {"dynamics.training"}
+    assert is_finished(tmp_path, "dynamics.training")
+    assert not is_finished(tmp_path, "heuristic.training")
+    second, reports = run("heuristic.training")
+    assert set(reports) == {"dynamics.training", "heuristic.training"}
+    for name, value in first["dynamics"].state_dict().items():
+        assert torch.equal(value, second["dynamics"].state_dict()[name]), name
 
 
 def test_a_run_folder_is_not_taken_over(config: TrainingConfig, tmp_path: Path) -> None:
-    open_run(tmp_path, config, resume=False)
-    open_run(tmp_path, config, resume=True)
+    open_run(tmp_path, config, PARTS, resume=False)
+    open_run(tmp_path, config, PARTS, resume=True)
     with pytest.raises(ConfigError, match="--resume"):
-        open_run(tmp_path, config, resume=False)
-    with pytest.raises(ConfigError, match="'vqvae' differs"):
-        open_run(tmp_path, override(config, ["vqvae.num_codes=5"]), resume=True)
-
-
-def test_a_full_disk_keeps_the_last_checkpoint(
-    tiles: domains.Domain, config: TrainingConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    networks = build_networks(tiles.spec, config)
-    path = tmp_path / "latest.safetensors"
-    checkpoint.save(path, networks.detector, None, {"step": 1})
-
-    def no_room(*unused: object, **also_unused: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(checkpoint, "save_file", no_room)
-    with pytest.raises(HipsError, match="No space left"):
-        checkpoint.save(path, networks.detector, None, {"step": 2})
-    assert checkpoint.load(path, networks.detector)["step"] == 1
-    assert [p.name for p in tmp_path.iterdir()] == ["latest.safetensors"]
-
-
-def test_the_learning_rate_warms_up_and_ends_at_zero() -> None:
-    factors = [learning_rate_factor(step, 1000) for step in range(1000)]
-    assert max(factors) == 1.0
-    assert factors[0] < 0.1
-    assert factors[-1] < 1e-4
-
-
-@pytest.mark.slow
-def test_a_killed_training_resumes_to_the_same_weights(tmp_path: Path) -> None:
-    command = [
-        sys.executable, "-m", "hips", "train", "sliding_tiles", "--size", "smoke", "--threads",
-        "1", "--set", "domain.height=3", "--set", "domain.width=3",
-    ]  # fmt: skip
-    subprocess.run([*command, "--out", str(tmp_path / "whole")], check=True)
-    process = subprocess.Popen([*command, "--out", str(tmp_path / "cut")])
-    rows = tmp_path / "cut" / "metrics.jsonl"
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
-        if rows.exists() and '"stage": "autoencoder"' in rows.read_text():
-            break
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    subprocess.run([*command, "--out", str(tmp_path / "cut"), "--resume"], check=True)
-    whole = json.loads((tmp_path / "whole" / "model" / "card.json").read_text())
-    cut = json.loads((tmp_path / "cut" / "model" / "card.json").read_text())
-    assert whole["files"]["weights.safetensors"] == cut["files"]["weights.safetensors"]
-    assert whole["scores"] == cut["scores"]
-
-
-@pytest.mark.slow
-def test_two_processes_train_together(tmp_path: Path) -> None:
-    command = [
-        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr",
-        "127.0.0.1", "--master-port", "29533", "-m", "hips", "train", "sliding_tiles", "--size",
-        "smoke", "--threads", "1", "--set", "domain.height=3", "--set", "domain.width=3",
-        "--out", str(tmp_path / "run"),
-    ]  # fmt: skip
-    subprocess.run(command, check=True, timeout=900)
-    assert (tmp_path / "run" / "model" / "card.json").exists()
-
-
-@pytest.mark.slow
-def test_the_example_domain_trains_and_solves(tmp_path: Path) -> None:
-    """A user's own domain, from its one file to plans found with a model of its own."""
-    plugin = ["--plugin", str(Path(__file__).parents[2] / "examples" / "lights_out.py")]
-    hips = [sys.executable, "-m", "hips"]
-    model, levels = tmp_path / "run" / "model", tmp_path / "levels.txt"
-    train = ["train", "lights_out", "--size", "smoke", "--threads", "1"]
-    subprocess.run([*hips, *train, *plugin, "--out", str(tmp_path / "run")], check=True)
-    sample = ["sample", "lights_out", "--count", "10", "--seed", "5", "--out", str(levels)]
-    subprocess.run([*hips, *sample, *plugin], check=True)
-    solve = ["solve", "lights_out", "--levels", str(levels), "--model", str(model), "--json"]
-    found = subprocess.run([*hips, *solve, *plugin], check=True, capture_output=True, text=True)
-    results = [json.loads(line) for line in found.stdout.splitlines()]
-    assert len(results) == 10
-    assert {result["outcome"] for result in results} == {"solved"}
-    kinds = {segment["kind"] for result in results for segment in result["segments"]}
-    assert "subgoal" in kinds
+        open_run(tmp_path, config, PARTS, resume=False)
+    with pytest.raises(ConfigError, match="'parts' differs"):
+        open_run(tmp_path, override(config, ["subgoals.num_codes=5"]), PARTS, resume=True)
+    with pytest.raises(ConfigError, match="'segmentation' differs"):
+        open_run(tmp_path, override(config, ["segmentation.ahead=2"]), PARTS, resume=True)

@@ -1,1 +1,1 @@
-"""Measurements: a model's validation scores, suites of instances, metrics and reports."""
+"""Benchmarks: suites of instances, variants of methods, metrics and reports."""

@@ -1,4 +1,4 @@
-"""What a benchmark says of a model, for the model's card."""
+"""Benchmark results for a model's card."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from hips.benchmark.queries import Results
 
 POINTS = (5, 10, 20, 30, 50, 100, 200)
-"""Numbers of expansions after which a card tells how many instances were solved."""
+"""Expansion counts at which a card reports the share of solved instances."""
 
 
 def search_scores(results: Results, model: str) -> list[dict[str, Any]]:
-    """The runs of the model with this fingerprint: one entry per suite, settings and limits."""
+    """Results of the model with this fingerprint: one entry per suite, settings and limits."""
     within = ", ".join(f"avg((solved AND expansions <= {point})::INT)" for point in POINTS)
     rows = results.ask(
         "SELECT suite, source, configuration, timed, limit_expansions, limit_seconds, count(*), "

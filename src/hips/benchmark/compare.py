@@ -1,4 +1,4 @@
-"""Two result sets instance by instance: who is ahead, and whether that could be chance."""
+"""Compares two result sets instance by instance, with significance tests."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Pair:
 
     Attributes:
         suite: name of the suite.
-        configuration: what the search was.
-        both: costs of instances that both solved, first and second.
-        only_first: instances that only the first solved.
-        only_second: instances that only the second solved.
-        neither: instances that none solved.
+        configuration: method and settings of the search.
+        both: costs (first, second) of instances that both solved.
+        only_first: instances solved only by the first.
+        only_second: instances solved only by the second.
+        neither: instances solved by neither.
     """
 
     suite: str
@@ -37,12 +37,12 @@ class Pair:
 
     @property
     def total(self) -> int:
-        """Instances in both sets."""
+        """Number of instances in both sets."""
         return len(self.both) + self.only_first + self.only_second + self.neither
 
 
 def pairs(first: Path, second: Path, resource: str = "expansions") -> list[Pair]:
-    """All runs that two folders have in common, matched by instance and configuration."""
+    """The runs common to two folders, matched by instance and configuration."""
     cost = RESOURCES.get(resource).expression
     one, two = (Results(lines.find(folder)) for folder in (first, second))
     columns = "suite, configuration, timed, instance, seed"
@@ -64,7 +64,7 @@ def pairs(first: Path, second: Path, resource: str = "expansions") -> list[Pair]
         "GROUP BY suite, configuration, timed ORDER BY suite, configuration"
     )
     if not found:
-        raise HipsError(f"{first} and {second} have no instance and method in common.")
+        raise HipsError(f"{first} and {second} have no runs in common (same instance and method).")
     return [
         Pair(suite, configuration, tuple((a, b) for a, b in both or ()), ahead, behind, neither)
         for suite, configuration, both, ahead, behind, neither in found
@@ -72,13 +72,13 @@ def pairs(first: Path, second: Path, resource: str = "expansions") -> list[Pair]
 
 
 def solved_chance(pair: Pair) -> float:
-    """McNemar's exact test: how likely so uneven a split is if both solve equally often."""
+    """McNemar's exact test: p-value of the split if both solve equally often."""
     differing = pair.only_first + pair.only_second
     return float(_statistics().binomtest(pair.only_first, differing).pvalue) if differing else 1.0
 
 
 def cost_chance(pair: Pair) -> float:
-    """Wilcoxon's signed-rank test of the costs of instances that both solved."""
+    """Wilcoxon's signed-rank test on the costs of instances that both solved."""
     if all(a == b for a, b in pair.both):
         return 1.0
     found = _statistics().wilcoxon([a for a, _ in pair.both], [b for _, b in pair.both])

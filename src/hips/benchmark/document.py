@@ -1,4 +1,4 @@
-"""A report as data: sections of tables, figures and pictures, whatever they are written as."""
+"""A report as data, independent of its format: sections of tables, figures and pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-"""Colours that people with colour-blindness can tell apart."""
+"""Colours that are distinct for colour-blind readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +16,8 @@ class Table:
     Attributes:
         title: heading.
         columns: headings of the columns.
-        rows: as many cells each.
-        detail: whether a short report leaves it out.
+        rows: one cell per column.
+        detail: whether a short report omits it.
     """
 
     title: str
@@ -28,16 +28,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line of a figure, with an interval around it where there is one.
+    """A curve of a figure, with an optional interval.
 
     Attributes:
         name: in the legend.
         x: ascending.
-        y: as many as `x`.
+        y: same length as `x`.
         low: lower end of the interval, or empty.
         high: upper end, or empty.
-        dots: whether it is single points rather than a line.
-        colour: number of its colour in `COLOURS`, the same in every figure of a section.
+        dots: whether to draw single points instead of a line.
+        colour: index into `COLOURS`, the same in every figure of a section.
     """
 
     name: str
@@ -54,16 +54,16 @@ class Figure:
     """Curves over one pair of axes.
 
     Attributes:
-        name: for its file and its place in a page.
+        name: for its file and its anchor on a page.
         title: heading.
         x_label: of the horizontal axis.
         y_label: of the vertical axis.
         curves: in order of the legend.
         log_x: whether the horizontal axis is logarithmic.
         categories: names for x = 0, 1, … instead of numbers.
-        level: a horizontal line to compare with, or None.
-        steps: whether curves keep their value until the next point.
-        diagonal: whether equality of x and y is drawn.
+        level: a horizontal reference line, or None.
+        steps: whether curves are step functions.
+        diagonal: whether to draw the line x = y.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Document:
         about: paragraphs before the sections.
         sections: one per experiment.
         commands: command lines that made the results.
-        environment: pairs of what and which.
+        environment: pairs of name and value.
     """
 
     title: str
@@ -144,5 +144,5 @@ def percent(share: float) -> str:
 
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:
-    """Items without repetitions, in order."""
+    """Items without duplicates, in order."""
     return tuple(dict.fromkeys(items))

@@ -1,17 +1,18 @@
-"""The catalogue: sizes, methods, suites and experiments by name, all of it data."""
+"""The catalogue of sizes, methods, suites and experiments, as data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hips.benchmark.methods import Method
+from hips import methods
 from hips.benchmark.metrics import RESOURCES
 from hips.benchmark.suites import Suite
+from hips.benchmark.variants import Variant, check
 from hips.errors import ConfigError, HipsError
 from hips.files import read_json
 from hips.registry import Registry
@@ -20,22 +21,22 @@ DATA = Path(__file__).parent / "data"
 CATALOGUE = DATA / "experiments.json"
 EXPANSIONS = "expansions"
 MEAN = "mean"
-"""A point that stands for the mean amount of the resource on solved instances."""
+"""A point: the mean cost of solved instances."""
 Point: TypeAlias = float | str | None
-"""An amount of the resource; None for as much as the run allowed; or `MEAN`."""
+"""An amount of the resource; None for the limit of the run; or `MEAN`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much of an experiment is run.
+    """The scale at which an experiment is run.
 
     Attributes:
-        problems: instances of each suite and seed.
-        timed_problems: instances where every search is timed on its own.
+        problems: instances per suite and seed.
+        timed_problems: instances where each search is timed by itself.
         expansions: limit of each search.
         seconds: limit of each timed search.
         chunk: searches in lockstep.
-        minutes: time for the whole experiment; None for as long as it takes.
+        minutes: time for the whole experiment; None for no limit.
     """
 
     problems: int
@@ -48,23 +49,23 @@ class Size:
     def __post_init__(self) -> None:
         for name in ("problems", "timed_problems", "chunk"):
             if getattr(self, name) < 1:
-                raise ConfigError(f"{name} {getattr(self, name)} is impossible; give 1 or more.")
+                raise ConfigError(f"{name} = {getattr(self, name)} is invalid; give 1 or more.")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a table: a method, and what is counted as its cost.
+    """One row of a table: a method with settings, and its cost metric.
 
     Attributes:
         name: key of the published row.
-        label: what reports call it.
-        method: the method.
+        label: name in reports.
+        variant: the method with its settings.
         resource: name of the metric on the x-axis.
     """
 
     name: str
     label: str
-    method: Method
+    variant: Variant
     resource: str
 
 
@@ -75,10 +76,10 @@ class Part:
     Attributes:
         suite: the instances.
         rows: the methods.
-        points: amounts of the resource at which success is read off.
-        solved_by: only instances that this row solves count, if given.
-        ratio_to: a figure divides the unsolved instances by those of this row, if given.
-        shares: whether figures of the share of low-level actions belong to it.
+        points: amounts of the resource at which success is reported.
+        solved_by: row whose solved instances are the only ones to count, if given.
+        ratio_to: reference row of a figure of unsolved ratios, if given.
+        shares: whether to include figures of the share of low-level actions.
     """
 
     suite: Suite
@@ -89,7 +90,7 @@ class Part:
     shares: bool = False
 
     def most_expansions(self) -> float:
-        """After how many expansions no point of the table changes any more."""
+        """The number of expansions after which no point of the table changes."""
         counted = all(row.resource == EXPANSIONS for row in self.rows)
         amounts = [point for point in self.points if isinstance(point, int | float)]
         return max(amounts) if counted and len(amounts) == len(self.points) else math.inf
@@ -100,7 +101,7 @@ class Experiment:
     """A table or figure of the paper, or one of our own.
 
     Attributes:
-        name: what the command line calls it.
+        name: name on the command line.
         title: heading.
         about: one sentence for the reader.
         timed: whether searches run one at a time under a limit of seconds.
@@ -113,17 +114,17 @@ class Experiment:
     timed: bool
     parts: tuple[Part, ...]
 
-    def restricted(self, suites: tuple[str, ...], methods: tuple[str, ...]) -> Experiment:
-        """Only some suites and methods of this experiment; those it does not have are ignored."""
+    def restricted(self, suites: tuple[str, ...], names: tuple[str, ...]) -> Experiment:
+        """Only the given suites and methods of this experiment; unknown ones are ignored."""
         parts = []
         for part in self.parts:
-            rows = tuple(r for r in part.rows if not methods or r.method.name in methods)
+            rows = tuple(r for r in part.rows if not names or r.variant.name in names)
             if rows and (not suites or part.suite.name in suites):
                 parts.append(replace(part, rows=rows))
         return replace(self, parts=tuple(parts))
 
     def with_levels(self, levels: Mapping[str, tuple[Path, ...]]) -> Experiment:
-        """The same experiment on the levels of files, by name of the suite."""
+        """The same experiment on levels from files, by name of the suite."""
         parts = tuple(
             replace(part, suite=part.suite.of_files(levels[part.suite.name]))
             if part.suite.name in levels
@@ -133,15 +134,28 @@ class Experiment:
         return replace(self, parts=parts)
 
     def with_model(self, model: str) -> Experiment:
-        """The same experiment with one model for all searches."""
-        parts = tuple(
-            replace(
-                part,
-                rows=tuple(replace(r, method=replace(r.method, model=model)) for r in part.rows),
-            )
-            for part in self.parts
+        """The same experiment with one model for all methods that use one."""
+        return self._with_rows(
+            lambda rows: tuple(replace(r, variant=r.variant.with_model(model)) for r in rows)
         )
-        return replace(self, parts=parts)
+
+    def with_variants(self, variants: tuple[Variant, ...]) -> Experiment:
+        """The same experiment with additional rows, unless it already has them."""
+
+        def added(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+            present = {row.variant.name for row in rows}
+            resource = rows[0].resource
+            return (
+                *rows,
+                *(Row(v.name, v.label, v, resource) for v in variants if v.name not in present),
+            )
+
+        return self._with_rows(added)
+
+    def _with_rows(self, change: Callable[[tuple[Row, ...]], tuple[Row, ...]]) -> Experiment:
+        return replace(
+            self, parts=tuple(replace(part, rows=change(part.rows)) for part in self.parts)
+        )
 
 
 class Catalogue:
@@ -150,13 +164,13 @@ class Catalogue:
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.content = content
         self.sizes: Registry[Size] = Registry("size")
-        self.methods: Registry[Method] = Registry("method")
+        self.methods: Registry[Variant] = Registry("method")
         self.suites: Registry[Suite] = Registry("suite")
         self.experiments: Registry[Experiment] = Registry("experiment")
         for name, fields in content["sizes"].items():
             self.sizes.register(name)(Size(**fields))
         for name, fields in content["methods"].items():
-            self.methods.register(name)(Method.from_json(name, fields))
+            self.methods.register(name)(Variant.from_json(name, fields))
         for name, fields in content["suites"].items():
             self.suites.register(name)(Suite.from_json(name, fields))
         for name, fields in content["experiments"].items():
@@ -181,20 +195,33 @@ class Catalogue:
 
     def _row(self, entry: str | Mapping[str, str], resource: str) -> Row:
         fields = {"method": entry} if isinstance(entry, str) else entry
-        method = self.methods.get(fields["method"])
+        variant = self.methods.get(fields["method"])
         counted = fields.get("resource", resource)
         RESOURCES.get(counted)
-        name = fields.get("name", method.name)
-        return Row(name, fields.get("label", method.label), method, counted)
+        name = fields.get("name", variant.name)
+        return Row(name, fields.get("label", variant.label), variant, counted)
+
+    def find_variant(self, name: str) -> Variant:
+        """An entry of the catalogue, or else a registered method with its defaults."""
+        if name not in self.methods and name in methods.names():
+            return Variant.of_method(methods.get(name))
+        return self.methods.get(name)
+
+    def check(self) -> None:
+        """Rejects entries with unknown methods or settings."""
+        for name in self.methods:
+            check(self.methods.get(name))
 
 
 @lru_cache(maxsize=4)
 def load(path: Path | None = None) -> Catalogue:
-    """The catalogue in a JSON file; by default the one of the paper's experiments."""
+    """The catalogue in a JSON file; the default is that of the paper's experiments."""
     path = CATALOGUE if path is None else path
     try:
-        return Catalogue(read_json(path))
+        catalogue = Catalogue(read_json(path))
+        catalogue.check()
     except HipsError as error:
         raise type(error)(f"{path}: {error}") from None
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path}: not a catalogue of experiments ({error!r}).") from None
+    return catalogue

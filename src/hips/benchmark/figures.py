@@ -69,8 +69,8 @@ def ratio_figure(experiment: Experiment, part: Part, chosen: Chosen) -> Figure |
 def share_figures(experiment: Experiment, part: Part, chosen: Chosen) -> list[Figure]:
     """The four panels of app:epsilon.
 
-    Low-level share of plans and of expansions by row; chance that an expansion is low-level, and
-    distribution of low-level expansions, as the search goes on.
+    Low-level share of plans and of expansions by row; probability that an expansion is low-level,
+    and distribution of low-level expansions, over the course of the search.
     """
     labels = {row.name: row.label for row in part.rows}
     names = chosen.names()
@@ -116,7 +116,7 @@ def _bars(
 
 
 def _thinned(costs: list[float], counts: list[int]) -> tuple[list[float], list[int]]:
-    """At most `MAX_POINTS` of the points, the last one included."""
+    """At most `MAX_POINTS` of the points, including the last."""
     stride = max(1, -(-len(costs) // MAX_POINTS))
     kept = sorted({*range(0, len(costs), stride), len(costs) - 1} & set(range(len(costs))))
     return [costs[i] for i in kept], [counts[i] for i in kept]
@@ -125,7 +125,7 @@ def _thinned(costs: list[float], counts: list[int]) -> tuple[list[float], list[i
 def _spanning(
     costs: list[float], counts: list[int], every: list[float]
 ) -> tuple[list[float], list[int]]:
-    """The curve drawn from the first to the last cost of all curves."""
+    """The curve extended to the first and last cost of all curves."""
     if every and (not costs or costs[0] > every[0]):
         costs, counts = [every[0], *costs], [0, *counts]
     if every and costs[-1] < every[-1]:

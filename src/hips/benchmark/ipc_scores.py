@@ -1,9 +1,9 @@
 """Scores of the International Planning Competition: coverage, agile and satisficing.
 
 Coverage counts solved instances. The satisficing score of a plan of length C is C*/C, where C* is
-the shortest plan any row found for the instance. The agile score of a plan found after T seconds is
-1 up to one second and then 1 - log T / log 300, down to 0 at five minutes. Unsolved instances score
-0. Scores are sums over instances.
+the length of the shortest plan any row found for the instance. The agile score of a plan found
+after T seconds is 1 up to one second, then 1 - log T / log 300, which is 0 at five minutes.
+Unsolved instances score 0. Scores are sums over instances.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AGILE_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The scores of one row, and the number of its instances, which no score can exceed."""
+    """The scores of one row and its number of instances, an upper bound on every score."""
 
     coverage: int
     agile: float
@@ -40,7 +40,7 @@ def agile(seconds: float) -> float:
 
 
 def scores(results: Results) -> dict[str, Scores]:
-    """The scores of every chosen row (see `Results.choose`)."""
+    """The scores of every selected row (see `Results.choose`)."""
     rows = results.ask(
         "WITH best AS (SELECT instance, min(length) AS shortest FROM chosen WHERE solved "
         "GROUP BY instance) "

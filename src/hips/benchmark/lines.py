@@ -1,8 +1,7 @@
-"""The file of results: JSON lines that survive every kind of ending."""
+"""The results file: JSON lines that survive crashes and kills."""
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import json
 import os
@@ -12,8 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from hips.errors import HipsError
+from hips.files import lock
 
-FORMAT = 1
+FORMAT = 2
 FILE = "runs.jsonl"
 PACKED = "runs.jsonl.gz"
 
@@ -22,7 +22,7 @@ def find(folder: Path) -> Path:
     """The results of a folder, plain or compressed.
 
     Raises:
-        HipsError: there are none.
+        HipsError: the folder has no results.
     """
     for path in (folder / FILE, folder / PACKED, folder):
         if path.is_file():
@@ -31,7 +31,7 @@ def find(folder: Path) -> Path:
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """All complete lines; a half one at the end, left by a kill, is passed over."""
+    """All complete lines; skips a truncated last line."""
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
         for number, line in enumerate(handle, start=1):
             if not line.endswith(b"\n"):
@@ -43,7 +43,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
                 raise HipsError(f"{path}, line {number}: not a result of `hips bench`.") from None
             if not known:
                 raise HipsError(
-                    f"{path}, line {number}: results of format {content['format']}, "
+                    f"{path}, line {number}: the results have format {content['format']}; "
                     f"this version reads {FORMAT}."
                 )
             yield content
@@ -63,12 +63,12 @@ class Appender:
 
     def __enter__(self) -> Self:
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self._descriptor)
         except OSError:
             os.close(self._descriptor)
             raise HipsError(
-                f"{self.path}: another benchmark is writing here; wait for it or choose a "
-                "folder of your own with --out."
+                f"{self.path}: another benchmark is writing here; wait for it or choose "
+                "another folder with --out."
             ) from None
         self._drop_half_line()
         return self
@@ -82,20 +82,20 @@ class Appender:
         os.close(self._descriptor)
 
     def write(self, content: dict[str, Any]) -> None:
-        """Appends one line; it is with the operating system when this returns."""
+        """Appends one line and hands it to the operating system before returning."""
         data = json.dumps({"format": FORMAT, **content}, ensure_ascii=False).encode() + b"\n"
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]
         except OSError as error:
             raise HipsError(
-                f"{self.path}: cannot be written ({error.strerror}). All results up to here are "
-                "kept; make room and give the same command again to continue."
+                f"{self.path}: cannot be written ({error.strerror}). All results so far are kept; "
+                "free some space and repeat the command to continue."
             ) from error
         self.written += 1
 
     def _drop_half_line(self) -> None:
-        """Cuts off what a kill left of a last line."""
+        """Removes a truncated last line."""
         if not self.path.is_file():
             return
         end = os.fstat(self._descriptor).st_size

@@ -1,4 +1,4 @@
-"""Every metric of a run, declared once."""
+"""The metrics of a run, each declared once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hips.registry import Registry
 
 
 class Better(Enum):
-    """In which direction a metric improves."""
+    """The direction in which a metric improves."""
 
     MORE = "more"
     LESS = "less"
@@ -18,16 +18,16 @@ class Better(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number about a run.
+    """One number of a run.
 
     Attributes:
         name: column of the table of runs.
-        label: what reports call it.
+        label: name in reports.
         unit: of the number; empty for counts.
-        better: in which direction it improves.
+        better: direction of improvement.
         expression: SQL over a run's fields.
         aggregation: SQL aggregate over runs.
-        common: whether methods compare only on instances that all of them solved.
+        common: whether to compare methods only on instances that all of them solved.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Metric:
 
 METRICS: Registry[Metric] = Registry("metric")
 RESOURCES: Registry[Metric] = Registry("resource")
-"""Metrics that can be the x-axis of a success curve."""
+"""Metrics usable as the x-axis of a success curve."""
 
 
 def _declare(metric: Metric, *, resource: bool = False) -> None:
@@ -52,7 +52,7 @@ def _declare(metric: Metric, *, resource: bool = False) -> None:
 
 _ACTION_STEPS = "list_sum([s.steps for s in segments if s.kind = 'action'])"
 
-_declare(Metric("solved", "solved", "%", Better.MORE, "outcome = 'solved'", common=False))
+_declare(Metric("solved", "solved", "%", Better.MORE, "outcome = 'SOLVED'", common=False))
 _declare(Metric("expansions", "expansions", "", Better.LESS, "expansions"), resource=True)
 _declare(Metric("seconds", "seconds", "s", Better.LESS, "seconds"), resource=True)
 _declare(
@@ -65,13 +65,13 @@ _declare(
         "environment steps and model calls",
         "",
         Better.LESS,
-        "environment_steps + model_calls",
+        "environment_steps + dynamics_rows",
     ),
     resource=True,
 )
 _declare(Metric("generated", "generated nodes", "", Better.LESS, "generated"))
-_declare(Metric("network_calls", "network calls", "", Better.LESS, "network_calls"))
-_declare(Metric("model_calls", "model calls", "", Better.LESS, "model_calls"))
+_declare(Metric("network_rows", "network rows", "", Better.LESS, "network_rows"))
+_declare(Metric("dynamics_rows", "model steps", "", Better.LESS, "dynamics_rows"))
 _declare(Metric("length", "plan length", "steps", Better.LESS, "length"))
 _declare(Metric("num_segments", "segments", "", Better.NEITHER, "len(segments)"))
 _declare(

@@ -12,7 +12,7 @@ from hips.files import read_json
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published number: mean and standard error (None where none is given)."""
+    """A published number: mean and standard error (None if not given)."""
 
     mean: float
     error: float | None
@@ -27,18 +27,18 @@ def _content() -> dict[str, Any]:
 
 
 def source() -> str:
-    """Where the numbers come from, in one line."""
+    """The source of the numbers, in one line."""
     paper = _content()["source"]
     return f"{paper['authors']}: {paper['title']}. {paper['venue']}. {paper['address']}"
 
 
 def label(experiment: str) -> str:
-    """The paper's own label of the table; empty if it has none."""
+    """The paper's label of the table; empty if it has none."""
     return str(_content()["tables"].get(experiment, {}).get("label", ""))
 
 
 def value(experiment: str, suite: str, row: str, point: Point) -> Published | None:
-    """One published number, or None where the paper gives none."""
+    """One published number, or None if the paper has none."""
     table = _content()["tables"].get(experiment, {}).get("suites", {}).get(suite)
     if table is None or row not in table["rows"] or point not in table["points"]:
         return None

@@ -1,4 +1,4 @@
-"""Questions to a file of results, answered by DuckDB."""
+"""DuckDB queries on a results file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ FIELDS: Mapping[str, str] = {
     "index": "BIGINT",
     "instance": "VARCHAR",
     "level": "VARCHAR",
+    "variant": "VARCHAR",
     "method": "VARCHAR",
+    "note": "VARCHAR",
     "configuration": "VARCHAR",
     "model": "VARCHAR",
     "timed": "BOOLEAN",
@@ -41,19 +43,21 @@ FIELDS: Mapping[str, str] = {
     "action_expansions": "BIGINT",
     "action_profile": "BIGINT[]",
     "generated": "BIGINT",
-    "network_calls": "BIGINT",
-    "model_calls": "BIGINT",
+    "network_rows": "BIGINT",
+    "dynamics_rows": "BIGINT",
+    "dynamics_calls": "BIGINT",
     "environment_steps": "BIGINT",
     "replans": "BIGINT",
     "seconds": "DOUBLE",
+    "elapsed_seconds": "DOUBLE",
     "peak_bytes": "BIGINT",
 }
-"""The fields of a run that questions are about, with their types."""
+"""The queried fields of a run, with their types."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which runs a row of a table is made of."""
+    """Criteria for the runs of a table row."""
 
     name: str
     suite: str
@@ -70,10 +74,10 @@ class Share:
     """Solved instances of a row at a point.
 
     Attributes:
-        solved: how many.
-        total: of how many.
-        error: standard error over seeds, None for a single seed.
-        censored: unsolved ones whose search was given up before it had cost as much.
+        solved: number of solved instances.
+        total: number of instances.
+        error: standard error over seeds; None for a single seed.
+        censored: unsolved instances whose search ended before reaching the point.
     """
 
     solved: int
@@ -90,12 +94,12 @@ class Results:
             import duckdb
         except ImportError:
             raise MissingExtraError("Evaluating results", "bench") from None
-        for _ in lines.read(path):  # damage is named line by line, which DuckDB would not do
+        for _ in lines.read(path):  # reports damage with its line number; DuckDB would not
             pass
         self.path = path
         self.connection: DuckDBPyConnection = duckdb.connect()
         columns = ", ".join(f"'{name}': '{kind}'" for name, kind in FIELDS.items())
-        # A metric may have the name of the field it is made of: the outer query only adds others.
+        # A metric may share its name with a field; add only the others as columns.
         extra = ", ".join(
             f"{METRICS.get(name).expression} AS {name}" for name in METRICS if name not in FIELDS
         )
@@ -111,16 +115,16 @@ class Results:
         found = self.ask("SELECT DISTINCT version FROM runs ORDER BY version")
         if len(found) > 1:
             raise ConfigError(
-                f"{self.path}: results of versions {', '.join(v for (v,) in found)} are mixed; "
-                "report each from a file of its own."
+                f"{self.path}: mixes results of versions {', '.join(v for (v,) in found)}; "
+                "report each from its own file."
             )
 
     def ask(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows that a query gives."""
+        """The rows of a query."""
         return list(self.connection.execute(query, list(parameters)).fetchall())
 
     def choose(self, selections: Sequence[Selection], solved_by: str | None = None) -> Chosen:
-        """The runs of some rows; with `solved_by` only instances that this row solved."""
+        """Selects the runs of some rows; with `solved_by`, only instances that this row solved."""
         costs = " ".join(
             f"WHEN '{name}' THEN {RESOURCES.get(name).expression}" for name in RESOURCES
         )
@@ -149,13 +153,13 @@ class Results:
 
 
 class Chosen:
-    """Questions about the runs that `Results.choose` chose."""
+    """Queries on the runs selected by `Results.choose`."""
 
     def __init__(self, results: Results) -> None:
         self._ask = results.ask
 
     def names(self) -> list[str]:
-        """Rows that have runs, in order."""
+        """Rows with runs, in order."""
         return [
             n for (n,) in self._ask("SELECT name FROM chosen GROUP BY name ORDER BY min(place)")
         ]
@@ -171,7 +175,7 @@ class Chosen:
             rows = self._ask(
                 "WITH by_seed AS (SELECT name, seed, count(*) AS total, count(*) FILTER "
                 "(WHERE solved AND (?::DOUBLE IS NULL OR cost <= ?)) AS good, count(*) FILTER "
-                "(WHERE NOT solved AND starts_with(outcome, 'out_of_') AND cost < ?) AS given_up "
+                "(WHERE NOT solved AND starts_with(outcome, 'OUT_OF_') AND cost < ?) AS given_up "
                 "FROM chosen GROUP BY ALL) SELECT name, sum(good), sum(total), "
                 "stddev_samp(good / total) / sqrt(count(*)), sum(given_up) "
                 "FROM by_seed GROUP BY name",
@@ -182,9 +186,9 @@ class Chosen:
         return found
 
     def mean(self, metric: str, common: bool | None = None) -> dict[str, tuple[float, float, int]]:
-        """Mean, its standard error and number of runs, by row; over solved instances.
+        """Mean, standard error and number of runs by row, over solved instances.
 
-        With `common` (by default as the metric declares) only instances that every row solved.
+        With `common` (default: the metric's own), only over instances that every row solved.
         """
         declared = METRICS.get(metric)
         where = "solved" if declared.common else "TRUE"
@@ -209,7 +213,7 @@ class Chosen:
         return {name: (float(mean), float(error or 0.0), n) for name, mean, error, n in rows}
 
     def curve(self, name: str) -> tuple[list[float], list[int], int]:
-        """Costs at which instances are solved, how many are by then, and how many there are."""
+        """Costs at which instances are solved, the number solved by then, and the total."""
         rows = self._ask(
             "SELECT cost, sum(count(*)) OVER (ORDER BY cost) FROM chosen "
             "WHERE name = ? AND solved GROUP BY cost ORDER BY cost",
@@ -219,9 +223,9 @@ class Chosen:
         return [float(cost) for cost, _ in rows], [int(count) for _, count in rows], int(total)
 
     def ratio(self, name: str, reference: str) -> tuple[list[float], list[float]]:
-        """Unsolved instances of a row divided by those of the reference, at every cost.
+        """Ratio of a row's unsolved instances to those of the reference, at every cost.
 
-        Only instances that both have run; the curve ends where the reference has none left.
+        Uses only instances that both ran; the curve ends where the reference has none left.
         """
         rows = self._ask(
             "WITH pairs AS (SELECT a.cost AS a_cost, a.solved AS a_solved, b.cost AS b_cost, "
@@ -248,15 +252,15 @@ class Chosen:
         ]
 
     def cut_by_time(self) -> dict[str, int]:
-        """Runs that neither their expansions nor their own clock ended, by row."""
+        """Number of untimed runs that ended by time or memory, by row."""
         rows = self._ask(
             "SELECT name, count(*) FROM chosen WHERE NOT timed AND outcome IN "
-            "('out_of_time', 'out_of_memory') GROUP BY name"
+            "('OUT_OF_TIME', 'OUT_OF_MEMORY') GROUP BY name"
         )
         return {name: int(count) for name, count in rows}
 
     def profile(self, name: str) -> list[tuple[int, int, int]]:
-        """For every bin of expansion numbers: its place, low-level expansions, all expansions."""
+        """For every bin of expansion numbers: its index, low-level expansions, all expansions."""
         bins = ", ".join(
             f"({place}, {lower}, {upper})"
             for place, (lower, upper) in enumerate(itertools.pairwise(PROFILE_EDGES))

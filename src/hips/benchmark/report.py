@@ -1,4 +1,4 @@
-"""Makes a report from a file of results, and from nothing else."""
+"""Builds a report from a results file alone."""
 
 from __future__ import annotations
 
@@ -18,32 +18,40 @@ from hips.benchmark.experiments import Catalogue, Experiment, Part, Size
 from hips.benchmark.queries import Chosen, Results, Selection
 from hips.benchmark.suites import combined
 from hips.benchmark.tasks import Limits
+from hips.benchmark.variants import Variant
 from hips.errors import HipsError
 from hips.pictures import plan_frames
 
 FRAMES = 6
 STRIP_CELL_PIXELS = 180
 GAP = 8
-Sessions: TypeAlias = dict[str, dict[str, Any]]
-"""By suite, the last session that ran it for an experiment."""
+Invocations: TypeAlias = dict[str, dict[str, Any]]
+"""The last invocation that ran each suite for an experiment."""
+Configurations: TypeAlias = dict[str, dict[str, str]]
+"""The configuration of every row when it was last run, by suite and variant."""
 
 
 def build(folder: Path, names: tuple[str, ...] = ()) -> Document:
-    """The report of a folder's results: the named experiments, or all that were run."""
+    """The report of a folder's results: the named experiments, or all."""
     path = lines.find(folder)
-    sessions = [line for line in lines.read(path) if line["type"] == "session"]
+    invocations = [line for line in lines.read(path) if line["type"] == "invocation"]
     results = Results(path)
-    latest: dict[str, Sessions] = {}
-    for session in sessions:
-        for name in session["experiments"]:
-            latest.setdefault(name, {}).update(dict.fromkeys(session["sources"], session))
+    latest: dict[str, Invocations] = {}
+    stood_for: Configurations = {}
+    for invocation in invocations:
+        for name in invocation["experiments"]:
+            latest.setdefault(name, {}).update(dict.fromkeys(invocation["sources"], invocation))
+        for suite, rows in invocation["configurations"].items():
+            stood_for.setdefault(suite, {}).update(rows)
     wanted = names or tuple(latest)
     unknown = [name for name in wanted if name not in latest]
     if unknown:
         raise HipsError(
             f"{path}: no results of experiment '{unknown[0]}'. Available: {', '.join(latest)}."
         )
-    made = [_section(results, name, latest[name]) for name in _in_order(wanted, sessions)]
+    made = [
+        _section(results, name, latest[name], stood_for) for name in _in_order(wanted, invocations)
+    ]
     return Document(
         "Benchmark of HIPS-ε",
         (
@@ -54,42 +62,45 @@ def build(folder: Path, names: tuple[str, ...] = ()) -> Document:
             f"Columns `paper`: {published.source()} (± is the standard error there).",
         ),
         tuple(made),
-        unique(session["command"] for session in sessions if session["command"]),
-        tuple((key, str(value)) for key, value in _environment(sessions).items()),
+        unique(invocation["command"] for invocation in invocations if invocation["command"]),
+        tuple((key, str(value)) for key, value in _environment(invocations).items()),
     )
 
 
-def _in_order(wanted: tuple[str, ...], sessions: list[dict[str, Any]]) -> list[str]:
+def _in_order(wanted: tuple[str, ...], invocations: list[dict[str, Any]]) -> list[str]:
     """Experiments in the order of their catalogue."""
     order: list[str] = []
-    for session in sessions:
-        order += [n for n in _catalogue(session).experiments if n not in order]
+    for invocation in invocations:
+        order += [n for n in _catalogue(invocation).experiments if n not in order]
     return sorted(wanted, key=order.index)
 
 
-def _catalogue(session: dict[str, Any]) -> Catalogue:
-    content = session["catalogue"]
+def _catalogue(invocation: dict[str, Any]) -> Catalogue:
+    content = invocation["catalogue"]
     return catalogues.load() if content is None else Catalogue(content)
 
 
-def _environment(sessions: list[dict[str, Any]]) -> dict[str, Any]:
-    last = sessions[-1] if sessions else {}
+def _environment(invocations: list[dict[str, Any]]) -> dict[str, Any]:
+    last = invocations[-1] if invocations else {}
     return {"hips": last.get("version", ""), **last.get("environment", {})}
 
 
-def _section(results: Results, name: str, sessions: Sessions) -> Section:
-    experiment = _catalogue(list(sessions.values())[-1]).experiments.get(name)
+def _section(
+    results: Results, name: str, invocations: Invocations, stood_for: Configurations
+) -> Section:
+    experiment = _experiment(name, invocations)
     made_tables: list[Table] = []
     made_figures: list[Figure] = []
     pictures: list[Picture] = []
     notes: list[str] = []
     present: set[tuple[str, str]] = set()
     for part in experiment.parts:
-        session = sessions.get(part.suite.name)
-        if session is None:
+        invocation = invocations.get(part.suite.name)
+        if invocation is None:
             continue
-        size = Size(**session["size"])
-        chosen = results.choose(_selections(experiment, part, size, session), part.solved_by)
+        size = Size(**invocation["size"])
+        selections = _selections(experiment, part, size, invocation, stood_for)
+        chosen = results.choose(selections, part.solved_by)
         if not chosen.names():
             continue
         present.update((part.suite.name, name) for name in chosen.names())
@@ -99,7 +110,7 @@ def _section(results: Results, name: str, sessions: Sessions) -> Section:
         made_tables.append(tables.outcome_table(part, chosen))
         made_figures += _figures(experiment, part, chosen)
         pictures += _pictures(part, chosen)
-        notes += _notes(experiment, part, size, chosen, session)
+        notes += _notes(experiment, part, size, chosen, invocation)
     if not made_tables:
         notes.append("Nothing to show: no runs, or none on an instance that counts.")
     return Section(
@@ -109,21 +120,35 @@ def _section(results: Results, name: str, sessions: Sessions) -> Section:
         tuple(made_tables),
         tuple(made_figures),
         tuple(pictures),
-        unique(_skip_notes(experiment, sessions, present) + notes),
+        unique(_skip_notes(experiment, invocations, present) + notes),
     )
 
 
+def _experiment(name: str, invocations: Invocations) -> Experiment:
+    """The experiment of the catalogue, with the rows added when it was run."""
+    experiment = _catalogue(list(invocations.values())[-1]).experiments.get(name)
+    added = {
+        entry["name"]: Variant(**entry)
+        for invocation in invocations.values()
+        for entry in invocation["added"]
+    }
+    return experiment.with_variants(tuple(added.values()))
+
+
 def _selections(
-    experiment: Experiment, part: Part, size: Size, session: dict[str, Any]
+    experiment: Experiment,
+    part: Part,
+    size: Size,
+    invocation: dict[str, Any],
+    stood_for: Configurations,
 ) -> list[Selection]:
     limits = Limits.of(size, experiment, part)
-    domain = part.suite.make_domain()
     return [
         Selection(
             row.name,
             part.suite.name,
-            session["sources"][part.suite.name],
-            row.method.configuration(domain),
+            invocation["sources"][part.suite.name],
+            stood_for.get(part.suite.name, {}).get(row.variant.name, ""),
             limits.timed,
             limits.expansions,
             limits.seconds,
@@ -142,18 +167,18 @@ def _figures(experiment: Experiment, part: Part, chosen: Chosen) -> list[Figure]
 
 
 def _skip_notes(
-    experiment: Experiment, sessions: Sessions, present: set[tuple[str, str]]
+    experiment: Experiment, invocations: Invocations, present: set[tuple[str, str]]
 ) -> list[str]:
-    """Which rows are not there, and why."""
+    """Notes on missing rows, with reasons."""
     skipped = {
-        (skip["suite"], skip["method"]): skip["reason"]
-        for session in sessions.values()
-        for skip in session["skipped"]
+        (skip["suite"], skip["variant"]): skip["reason"]
+        for invocation in invocations.values()
+        for skip in invocation["skipped"]
     }
     reasons: dict[tuple[str, str], list[str]] = {}
     for part in experiment.parts:
         for row in part.rows:
-            reason = skipped.get((part.suite.name, row.method.name))
+            reason = skipped.get((part.suite.name, row.variant.name))
             if reason is not None and (part.suite.name, row.name) not in present:
                 reasons.setdefault((part.suite.label, reason), []).append(row.label)
     return [
@@ -163,13 +188,13 @@ def _skip_notes(
 
 
 def _notes(
-    experiment: Experiment, part: Part, size: Size, chosen: Chosen, session: dict[str, Any]
+    experiment: Experiment, part: Part, size: Size, chosen: Chosen, invocation: dict[str, Any]
 ) -> list[str]:
     limits = Limits.of(size, experiment, part)
     limit = f"{limits.seconds:g} seconds" if limits.timed else f"{limits.expansions:,} expansions"
     hashes = chosen.instances()
     notes = [
-        f"{part.suite.label}: {len(hashes)} instances ({session['sources'][part.suite.name]}, "
+        f"{part.suite.label}: {len(hashes)} instances ({invocation['sources'][part.suite.name]}, "
         f"sha256 {combined(hashes)[:16]}), limit {limit} a search."
     ]
     labels = {row.name: row.label for row in part.rows}
@@ -182,7 +207,7 @@ def _notes(
 
 
 def _pictures(part: Part, chosen: Chosen) -> list[Picture]:
-    """The plan of one instance by the last row that has one, as a strip of frames."""
+    """A strip of frames of one instance's plan, by the last row that has one."""
     for row in reversed(part.rows):
         found = chosen.example(row.name)
         if found is None:

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else: no network, no other file."""
+"""A report as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ overflow-x: auto; } details { margin: .5rem 0; }
 @media (max-width: 40rem) { body { padding: .5rem; } .figures { grid-template-columns: 1fr; } }
 """
 
-# A chart takes the width that was free when it was drawn; the page may have changed since.
+# A chart takes the width available when it was drawn; the page may have changed since.
 RESIZE = """
 window.addEventListener("load", () =>
   document.querySelectorAll(".plotly-graph-div").forEach(chart => Plotly.Plots.resize(chart)));
@@ -61,12 +61,12 @@ def render(document: Document) -> str:
 
 
 def _text(text: str) -> str:
-    """Text with its `code` marked."""
+    """Text with `code` marked up."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
 def _section(section: Section) -> str:
-    """One experiment: the tables people look for first, the rest folded away."""
+    """One experiment: the main tables, with details folded away."""
     main = tuple(table for table in section.tables if not table.detail)
     rest = [table for table in section.tables if table.detail]
     folded = "".join(_table(table) for table in rest)
@@ -145,7 +145,7 @@ def _traces(figure: Figure) -> list[dict[str, Any]]:
 
 
 def _band(curve: Curve, colour: str, steps: bool) -> dict[str, Any]:
-    """The interval around a curve: out along its lower end, back along its upper one."""
+    """The interval of a curve: forwards along its lower end, back along its upper end."""
     x, low = _stairs(curve.x, curve.low) if steps else (list(curve.x), list(curve.low))
     high = _stairs(curve.x, curve.high)[1] if steps else list(curve.high)
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
@@ -164,7 +164,7 @@ def _band(curve: Curve, colour: str, steps: bool) -> dict[str, Any]:
 
 
 def _stairs(x: tuple[float, ...], y: tuple[float, ...]) -> tuple[list[float], list[float]]:
-    """The corners of a curve that keeps its value until the next point."""
+    """The corners of a step function."""
     corners = [(x[0], y[0])] if x else []
     for place in range(1, len(x)):
         corners += [(x[place], y[place - 1]), (x[place], y[place])]

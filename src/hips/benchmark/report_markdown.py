@@ -1,4 +1,4 @@
-"""A report as Markdown, for the terminal and for documents."""
+"""A report as Markdown, for terminals and documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def render(document: Document, *, figures: str | None = None) -> str:
 
     Args:
         document: the report.
-        figures: folder of SVG files, relative to the Markdown file; None leaves figures out.
+        figures: folder of SVG files, relative to the Markdown file; None omits figures.
     """
     blocks = [f"# {document.title}", *document.about]
     for section in document.sections:
@@ -26,7 +26,7 @@ def render(document: Document, *, figures: str | None = None) -> str:
 def render_section(
     section: Section, *, figures: str | None = None, detail: bool = True
 ) -> list[str]:
-    """The blocks of one section; without `detail` only the tables people look for first."""
+    """The blocks of one section; without `detail`, only the main tables."""
     blocks = [f"## {section.title}", *([section.about] if section.about else [])]
     for table in section.tables if detail else (t for t in section.tables if not t.detail):
         blocks += [f"**{table.title}**", render_table(table)]
@@ -38,7 +38,7 @@ def render_section(
 
 
 def render_table(table: Table) -> str:
-    """One table, padded so that it is readable as text.
+    """One table, padded to be readable as text.
 
     >>> print(render_table(Table("", ("method", "n"), (("HIPS", "50"),))))
     | method |  n |

@@ -1,4 +1,4 @@
-"""Figures as SVG files, for documents that cannot run a script."""
+"""Figures as SVG files, for static documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def write(document: Document, folder: Path) -> list[Path]:
     except ImportError:
         raise MissingExtraError("Drawing figures", "bench") from None
     matplotlib.use("Agg")
-    # The same results give the same file, byte for byte.
+    # The same results give byte-identical files.
     matplotlib.rcParams["svg.hashsalt"] = "hips"
     found = []
     for section in document.sections:

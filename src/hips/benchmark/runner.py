@@ -1,41 +1,39 @@
-"""Runs suites × methods × seeds; every run is one JSON line, written when it is finished."""
+"""Runs suites × variants × seeds; each finished run is written as one JSON line."""
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
-from hips import workers
+from hips import machine
 from hips._version import __version__
 from hips.benchmark import lines
 from hips.benchmark.experiments import Experiment, Size
 from hips.benchmark.suites import Instance, Suite
 from hips.benchmark.tasks import Cell, Key, Task, cells_of, cut, key_of, scheduled
+from hips.benchmark.variants import Variant
 from hips.domains import Domain
+from hips.engines import Engine, LocalEngine
 from hips.errors import ConfigError
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Result
-
-PACKAGES = ("numpy", "numba", "onnxruntime")
+from hips.planner.rounds import ResultObserver
 
 
 class Watcher(Protocol):
-    """Looks on while a benchmark runs."""
+    """Observes a benchmark."""
 
     def begin(self, cell: Cell, done: int, total: int) -> None:
-        """A cell with `done` of `total` runs on file."""
+        """Called for a cell with `done` of `total` runs on file."""
         ...
 
     def advance(self, cell: Cell, result: Result) -> None:
-        """One run of a cell is on file."""
+        """Called when a run of a cell is on file."""
         ...
 
 
@@ -45,24 +43,26 @@ class Request:
 
     Attributes:
         experiments: tables and figures.
-        size: how much of them.
-        seeds: seeds of the drawn instances.
-        command: how it was asked for, for the report.
-        workers: processes.
-        catalogue: content of the file the experiments come from; None for the paper's.
+        size: their scale.
+        seeds: seeds of the sampled instances.
+        command: the command line, for the report.
+        engine: where the runs execute.
+        catalogue: content of the catalogue file; None for the paper's.
+        added: variants added to every table of the experiments.
     """
 
     experiments: tuple[Experiment, ...]
     size: Size
     seeds: tuple[int, ...] = (0,)
     command: str = ""
-    workers: int = 1
+    engine: Engine = field(default_factory=LocalEngine)
     catalogue: Mapping[str, Any] | None = None
+    added: tuple[Variant, ...] = ()
 
 
 @dataclass(slots=True)
 class History:
-    """What a file of results already holds."""
+    """The contents of an existing results file."""
 
     done: set[Key] = field(default_factory=set)
     instances: dict[tuple[str, str, int, int], str] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class History:
         for line in lines.read(path) if path.is_file() else ():
             if line["version"] != __version__:
                 raise ConfigError(
-                    f"{path}: results of version {line['version']}, this is {__version__}; "
+                    f"{path}: has results of version {line['version']}, this is {__version__}; "
                     "versions do not mix. Choose another folder with --out."
                 )
             if line["type"] == "run":
@@ -86,7 +86,7 @@ class History:
         return history
 
     def check_instances(self, suite: Suite, instances: Sequence[Instance]) -> None:
-        """Refuses instances that are not those on file."""
+        """Rejects instances that differ from those on file."""
         for instance in instances:
             place = (suite.name, suite.source, instance.seed, instance.index)
             if self.instances.get(place, instance.sha256) != instance.sha256:
@@ -97,23 +97,23 @@ class History:
                 )
 
     def check_model(self, cell: Cell, domain: Domain) -> None:
-        """Refuses a model that is not the one on file."""
-        model = cell.method.model_hash(domain)
-        known = (cell.suite.name, cell.method.configuration(domain))
+        """Rejects a model that differs from the one on file."""
+        model = cell.variant.model_hash(domain)
+        known = (cell.suite.name, cell.variant.configuration(domain))
         if self.models.get(known, model) != model:
             raise ConfigError(
-                f"The results of '{cell.method.name}' on '{cell.suite.name}' were made with "
+                f"The results of '{cell.variant.name}' on '{cell.suite.name}' were made with "
                 "another model; models do not mix. Choose another folder with --out."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a call of `run` did.
+    """Summary of a call of `run`.
 
     Attributes:
-        written: runs that were added.
-        cut_short: runs that were left out because the time was over.
+        written: runs added.
+        cut_short: runs left out because time ran out.
         skipped: cells that cannot run here, with the reason.
     """
 
@@ -123,25 +123,25 @@ class Summary:
 
 
 def run(request: Request, folder: Path, watcher: Watcher | None = None) -> Summary:
-    """Runs what is not yet on file, in order; nothing twice.
+    """Runs everything not yet on file, in order.
 
-    Ctrl-C leaves every finished run on file and raises `KeyboardInterrupt`.
+    Ctrl-C keeps every finished run on file and raises `KeyboardInterrupt`.
     """
     path = folder / lines.FILE
-    session = uuid.uuid4().hex[:12]
+    invocation = uuid.uuid4().hex[:12]
     with lines.Appender(path) as out:
         history = History.read(path)
         work, skipped = _pending(request, history, watcher)
-        out.write(_session_line(request, session, skipped))
+        out.write(_invocation_line(request, invocation, skipped))
         tasks = scheduled(work, request.size.minutes, time.time())
         before = out.written
 
         def record(task: Task, place: int, result: Result) -> None:
-            out.write(task.line(place, result, session))
+            out.write(task.line(place, result, invocation))
             if watcher is not None:
                 watcher.advance(task.cell, result)
 
-        _run_tasks(tasks, request.workers, record)
+        _run_tasks(tasks, request.engine, record)
         written = out.written - before
     planned = sum(len(task.instances) for task in tasks)
     return Summary(written, planned - written, tuple(skipped))
@@ -150,14 +150,14 @@ def run(request: Request, folder: Path, watcher: Watcher | None = None) -> Summa
 def _pending(
     request: Request, history: History, watcher: Watcher | None
 ) -> tuple[list[tuple[Cell, Domain, list[tuple[Instance, ...]]]], list[dict[str, str]]]:
-    """The chunks of every cell that are not on file, and the cells that cannot run."""
+    """The tasks that are not on file, and the cells that cannot run."""
     size = request.size
     drawn: dict[tuple[str, str, int], list[Instance]] = {}
     work, skipped = [], []
     for cell in cells_of(request.experiments, size):
         suite, domain = cell.suite, cell.suite.make_domain()
-        if reason := cell.method.missing(domain):
-            skipped.append({"suite": suite.name, "method": cell.method.name, "reason": reason})
+        if reason := cell.variant.missing(domain):
+            skipped.append({"suite": suite.name, "variant": cell.variant.name, "reason": reason})
             continue
         history.check_model(cell, domain)
         count = size.timed_problems if cell.limits.timed else size.problems
@@ -180,33 +180,33 @@ def _instances(suite: Suite, count: int, seeds: Sequence[int]) -> list[Instance]
 
 
 def _run_tasks(
-    tasks: Sequence[Task], num_workers: int, record: Callable[[Task, int, Result], None]
+    tasks: Sequence[Task], engine: Engine, record: Callable[[Task, int, Result], None]
 ) -> None:
-    """Records every result as soon as this process knows it."""
-    if num_workers > 1:
-        for task, found in workers.run(Task.solve, tasks, num_workers):
+    """Records every result as soon as this process receives it."""
+    if engine.parallel > 1:
+        for task, found in engine.run(Task.solve, tasks):
             for place, result in enumerate(found):
                 record(task, place, result)
         return
     for task in tasks:
-        found = task.solve(partial(record, task))
+        found = task.solve(ResultObserver(partial(record, task)))
         if any(result.outcome is Outcome.INTERRUPTED for result in found):
             raise KeyboardInterrupt
 
 
-def _session_line(
-    request: Request, session: str, skipped: Sequence[dict[str, str]]
+def _invocation_line(
+    request: Request, invocation: str, skipped: Sequence[dict[str, str]]
 ) -> dict[str, Any]:
-    """Who asked for what, where and when."""
+    """The record of this invocation: command, machine and time."""
     sources = {
         part.suite.name: part.suite.source
         for experiment in request.experiments
         for part in experiment.parts
     }
     return {
-        "type": "session",
+        "type": "invocation",
         "version": __version__,
-        "session": session,
+        "invocation": invocation,
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "command": request.command,
         "experiments": [experiment.name for experiment in request.experiments],
@@ -214,25 +214,21 @@ def _session_line(
         "size": asdict(request.size),
         "seeds": list(request.seeds),
         "sources": sources,
+        "configurations": _configurations(request),
+        "added": [asdict(variant) for variant in request.added],
         "skipped": list(skipped),
-        "environment": environment(),
+        "environment": machine.describe(),
     }
 
 
-def environment() -> dict[str, Any]:
-    """The machine and the packages that results depend on."""
-    return {
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        **{package: metadata.version(package) for package in PACKAGES},
-    }
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-        return next(x.split(":", 1)[1].strip() for x in text.splitlines() if "model name" in x)
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+def _configurations(request: Request) -> dict[str, dict[str, str]]:
+    """The configuration of every row that can run, by suite and variant name."""
+    found: dict[str, dict[str, str]] = {}
+    for experiment in request.experiments:
+        for part in experiment.parts:
+            domain = part.suite.make_domain()
+            own = found.setdefault(part.suite.name, {})
+            for row in part.rows:
+                if not row.variant.missing(domain):
+                    own[row.variant.name] = row.variant.configuration(domain)
+    return found

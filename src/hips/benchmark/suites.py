@@ -1,4 +1,4 @@
-"""Instance suites: problems fixed by a seed or by level files, each with a hash."""
+"""Suites of instances fixed by a seed or by level files, each with a hash."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from hips import domains
-from hips.domains import Domain, Grid
+from hips.arrays import Grid
+from hips.domains import Domain
 from hips.errors import ConfigError, LevelError
 from hips.files import read_text
 from hips.seeding import stream
 
 DRAWN = "seed"
-"""Source of instances that come from the domain's own generator."""
+"""Source of instances sampled by the domain's generator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,8 @@ class Instance:
     """One problem of a suite.
 
     Attributes:
-        seed: seed of the draw; 0 for levels of a file.
-        index: its place in the draw or among the levels.
+        seed: seed of the sample; 0 for levels of a file.
+        index: its index in the sample or among the levels.
         grid: the start state `[H, W]`.
         sha256: hash of domain, shape and cells.
     """
@@ -40,12 +41,12 @@ class Suite:
     """A named family of problems.
 
     Attributes:
-        name: what results call it.
-        label: what reports call it.
+        name: name in results.
+        label: name in reports.
         domain: name of a registered domain.
         variant: a named parameter set of the domain.
         parameters: parameters on top of it.
-        levels: files of levels that take the place of drawn instances.
+        levels: level files that replace sampled instances.
     """
 
     name: str
@@ -57,19 +58,19 @@ class Suite:
 
     @staticmethod
     def from_json(name: str, content: Mapping[str, Any]) -> Suite:
-        """The suite that an entry of the catalogue describes."""
+        """The suite of a catalogue entry."""
         try:
             return Suite(name, **{"label": name, **content})
         except TypeError as error:
-            raise ConfigError(f"Suite '{name}' of the catalogue is not valid ({error}).") from None
+            raise ConfigError(f"Suite '{name}' of the catalogue is invalid ({error}).") from None
 
     def of_files(self, levels: tuple[Path, ...]) -> Suite:
-        """This suite with the levels of files as its instances."""
+        """This suite with levels from files as its instances."""
         return replace(self, levels=levels)
 
     @property
     def source(self) -> str:
-        """Where the instances come from, as results note it."""
+        """The source of the instances, as recorded in results."""
         if not self.levels:
             return DRAWN
         return "levels:" + ",".join(path.name for path in self.levels)
@@ -79,9 +80,9 @@ class Suite:
         return domains.create(self.domain, self.variant, **self.parameters)
 
     def instances(self, count: int, seed: int) -> list[Instance]:
-        """The first `count` instances (fewer if the files hold fewer).
+        """The first `count` instances (fewer if the files have fewer).
 
-        Every drawn instance has a stream of its own, so that more of them never change the first.
+        Every sampled instance has its own random stream, so a larger `count` keeps the first ones.
         """
         domain = self.make_domain()
         if self.levels:
@@ -102,7 +103,7 @@ def fingerprint(domain: Domain, grid: Grid) -> str:
 
 
 def combined(hashes: list[str]) -> str:
-    """SHA-256 of a whole set of instances, whatever their order."""
+    """SHA-256 of a set of instances, independent of their order."""
     return hashlib.sha256("".join(sorted(set(hashes))).encode()).hexdigest()
 
 

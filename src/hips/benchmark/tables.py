@@ -1,4 +1,4 @@
-"""Tables of a section: success beside the published values, costs, scores, outcomes."""
+"""Tables of a section: success next to published values, costs, scores, outcomes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NOTHING = "–"
 COST_METRICS = (
     "expansions",
     "generated",
-    "network_calls",
+    "network_rows",
     "environment_steps",
-    "model_calls",
+    "dynamics_rows",
     "seconds",
     "length",
     "num_segments",
@@ -28,7 +28,7 @@ ARROWS = {Better.MORE: " ↑", Better.LESS: " ↓", Better.NEITHER: ""}
 
 
 def success_table(experiment: Experiment, part: Part, chosen: Chosen) -> Table:
-    """Share of solved instances at every point, ours with its interval beside the paper's."""
+    """Share of solved instances at every point, with interval, next to the paper's."""
     amounts = [None if point is None else float(point) for point in part.points if point != MEAN]
     shares = chosen.success(amounts)
     costs = chosen.mean_cost()
@@ -64,7 +64,7 @@ def heading(part: Part, point: Point) -> str:
 def share_cell(share: Share) -> str:
     """Percent solved with the 95 % Wilson interval, and the standard error over seeds if any.
 
-    Where searches were given up before the point, it is a lower bound and says so.
+    Marked as a lower bound if searches ended before reaching the point.
     """
     low, high = wilson_interval(share.solved, share.total)
     over_seeds = "" if share.error is None else f" ± {percent(share.error)}"
@@ -74,9 +74,9 @@ def share_cell(share: Share) -> str:
 
 
 def cost_table(part: Part, chosen: Chosen, timed: bool) -> Table:
-    """Means of the other metrics, on commonly solved instances where only they compare.
+    """Means of the other metrics, on commonly solved instances where the metric requires it.
 
-    Seconds only where searches were timed on their own: in lockstep they share them.
+    Includes seconds only for timed searches, since searches in lockstep share them.
     """
     labels = {row.name: row.label for row in part.rows}
     metrics = [METRICS.get(name) for name in COST_METRICS if timed or name != "seconds"]
@@ -93,7 +93,7 @@ def cost_table(part: Part, chosen: Chosen, timed: bool) -> Table:
 
 
 def score_table(part: Part, results: Results, timed: bool) -> Table:
-    """The competition's scores; the agile one only where searches were timed on their own."""
+    """The competition's scores; the agile score only for timed searches."""
     labels = {row.name: row.label for row in part.rows}
     columns = ("method", "coverage", *(("agile",) if timed else ()), "satisficing", "of")
     rows = []
@@ -114,17 +114,17 @@ def outcome_table(part: Part, chosen: Chosen) -> Table:
         (labels[name], *(str(counts.get((name, outcome), 0)) for outcome in outcomes))
         for name in chosen.names()
     )
-    columns = ("method", *(outcome.replace("_", " ") for outcome in outcomes))
+    columns = ("method", *outcomes)
     return Table(f"{part.suite.label}: outcomes", columns, rows, detail=True)
 
 
 def resource_label(resource: str) -> str:
-    """What the axis of a resource is called."""
+    """The axis label of a resource."""
     return RESOURCES.get(resource).label
 
 
 def below_paper(experiment: Experiment, part: Part, chosen: Chosen) -> list[str]:
-    """Sentences that say where our interval lies below the published mean."""
+    """Notes where our interval lies below the published mean."""
     amounts: Sequence[float | None] = [
         None if point is None else float(point) for point in part.points if point != MEAN
     ]

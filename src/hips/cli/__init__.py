@@ -1,7 +1,7 @@
-"""The `hips` command: thin shells over the package, one module a verb.
+"""The `hips` command: a thin layer over the package, one module per verb.
 
 Every verb's module has a `register(app)`; heavy imports happen inside the verbs, so that
-`hips --help` starts at once.
+`hips --help` starts quickly.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hips.cli import (
     demo,
     domains,
     explore,
+    methods,
     minari,
     models,
     sample,
@@ -33,12 +34,25 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="hips",
-    help="A complete planner for discrete puzzles that learns to jump.",
+    help="A complete planner for discrete puzzles with learned subgoals.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _verb in (demo, domains, sample, show, collect, minari, solve, explore, train, models, bench):
+for _verb in (
+    demo,
+    domains,
+    methods,
+    sample,
+    show,
+    solve,
+    collect,
+    minari,
+    explore,
+    train,
+    models,
+    bench,
+):
     _verb.register(app)
 
 
@@ -54,11 +68,11 @@ def _root(
         False, "--version", callback=_print_version, is_eager=True, help="Show the version."
     ),
 ) -> None:
-    """A complete planner for discrete puzzles that learns to jump."""
+    """A complete planner for discrete puzzles with learned subgoals."""
 
 
 def main() -> None:
-    """Runs the command line: errors for people on stderr, never a traceback."""
+    """Runs the command line: readable errors on stderr instead of tracebacks."""
     try:
         app()
     except HipsError as error:

@@ -6,6 +6,7 @@ import dataclasses
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,15 +16,24 @@ from rich.live import Live
 from rich.table import Table
 from typer.core import TyperGroup
 
-from hips.cli.options import JsonOption, PluginOption, load_plugins, note, print_json
+from hips.cli.groups import with_groups
+from hips.cli.options import (
+    EngineOptions,
+    JsonOption,
+    PluginOption,
+    load_plugins,
+    note,
+    print_json,
+)
 from hips.errors import ConfigError, UnknownNameError
 from hips.files import write_text
 
 if TYPE_CHECKING:
     from hips.benchmark.document import Document
-    from hips.benchmark.experiments import Catalogue, Experiment
+    from hips.benchmark.experiments import Catalogue, Experiment, Size
     from hips.benchmark.runner import Request, Summary
     from hips.benchmark.tasks import Cell
+    from hips.benchmark.variants import Variant
     from hips.planner.result import Result
 
 DEFAULT_FOLDER = Path("bench-results")
@@ -32,22 +42,22 @@ FIGURES = "figures"
 
 OutOption = Annotated[
     Path,
-    typer.Option("--out", "-o", help="Folder of results; runs it holds are not repeated."),
+    typer.Option("--out", "-o", help="Results folder; finished runs in it are not repeated."),
 ]
 CatalogueOption = Annotated[
-    Path | None, typer.Option("--catalogue", help="JSON file of experiments of your own.")
+    Path | None, typer.Option("--catalogue", help="JSON file with your own experiments.")
 ]
 FolderArgument = Annotated[Path, typer.Argument(help="Folder of results.")]
 ResourceOption = Annotated[
-    str, typer.Option("--resource", help="What is compared, e.g. expansions or seconds.")
+    str, typer.Option("--resource", help="Metric to compare, e.g. expansions or seconds.")
 ]
 
 
 class _Group(TyperGroup):
-    """A group in which every name that is no verb is the name of an experiment."""
+    """A group in which any name that is not a verb is an experiment."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb, or the verb `run` with the experiment's name as its first argument."""
+        """The verb, or `run` with the experiment's name as its first argument."""
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             return RUN, self.commands[RUN], args
         return super().resolve_command(ctx, args)
@@ -56,7 +66,7 @@ class _Group(TyperGroup):
 app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
-    help="Run the paper's experiments by name (`hips bench list`), report, compare.",
+    help="Run the paper's experiments by name (`hips bench list`), report and compare results.",
     epilog="For example: hips bench table1 --size quick",
 )
 
@@ -66,49 +76,80 @@ def register(parent: typer.Typer) -> None:
     parent.add_typer(app, name="bench")
 
 
-@app.command(RUN)
-def run_experiments(
-    names: Annotated[
-        list[str], typer.Argument(metavar="EXPERIMENT...", help="Names of experiments, or all.")
-    ],
-    size: Annotated[str, typer.Option(help="quick, standard or full.")] = "quick",
-    problems: Annotated[
-        int | None, typer.Option("--problems", "-n", min=1, help="Instances per suite and seed.")
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Draws of instances: seeds 0, 1, …")] = 1,
+@dataclass(frozen=True, slots=True)
+class SelectionOptions:
+    """The part of an experiment to run."""
+
+    size: Annotated[str, typer.Option(help="quick, standard or full.")] = "quick"
     suites: Annotated[
         list[str] | None, typer.Option("--suite", help="Only this suite; repeatable.")
-    ] = None,
+    ] = None
     methods: Annotated[
-        list[str] | None, typer.Option("--method", help="Only this method; repeatable.")
-    ] = None,
+        list[str] | None,
+        typer.Option("--method", help="Only this method (catalogue or registered); repeatable."),
+    ] = None
     levels: Annotated[
         list[str] | None,
         typer.Option(
             "--levels",
             "-l",
             metavar="[SUITE=]FILE",
-            help="Levels of a file instead of drawn instances; repeatable.",
+            help="Levels from a file instead of sampled instances; repeatable.",
         ),
-    ] = None,
+    ] = None
     model: Annotated[
         str | None, typer.Option(help="Name or folder of a model, instead of the domain's.")
-    ] = None,
-    max_expansions: Annotated[int | None, typer.Option(min=0, help="Limit of a search.")] = None,
-    max_seconds: Annotated[
-        float | None, typer.Option(min=0, help="Limit of a search that is timed.")
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOptions:
+    """Limits that override those of the size."""
+
+    problems: Annotated[
+        int | None, typer.Option("--problems", "-n", min=1, help="Instances per suite and seed.")
+    ] = None
+    max_expansions: Annotated[int | None, typer.Option(min=0, help="Limit of a search.")] = None
+    max_seconds: Annotated[float | None, typer.Option(min=0, help="Limit of a timed search.")] = (
+        None
+    )
     minutes: Annotated[
-        float | None, typer.Option(min=0, help="Time for all of it; what is missing stays open.")
-    ] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Searches in lockstep.")] = None,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
+        float | None, typer.Option(min=0, help="Time for everything; remaining runs stay open.")
+    ] = None
+    batch: Annotated[int | None, typer.Option(min=1, help="Searches in lockstep.")] = None
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds for sampling: 0, 1, …")] = 1
+
+    def make(self, asked: Size, experiments: int) -> Size:
+        """The requested size, with its limits overridden by these."""
+        limits: dict[str, Any] = {
+            "problems": self.problems,
+            "timed_problems": self.problems,
+            "expansions": self.max_expansions,
+            "seconds": self.max_seconds,
+            "minutes": self.minutes,
+            "chunk": self.batch,
+        }
+        own = {key: value for key, value in limits.items() if value is not None}
+        if asked.minutes is not None and self.minutes is None:
+            own["minutes"] = asked.minutes * experiments
+        return dataclasses.replace(asked, **own)
+
+
+@app.command(RUN)
+@with_groups
+def run_experiments(
+    names: Annotated[
+        list[str], typer.Argument(metavar="EXPERIMENT...", help="Names of experiments, or all.")
+    ],
+    selection: SelectionOptions,
+    limits: SizeOptions,
+    engine: EngineOptions,
     out: OutOption = DEFAULT_FOLDER,
     catalogue: CatalogueOption = None,
     json: JsonOption = False,
-    plugins: PluginOption = None,
+    plugin: PluginOption = None,
 ) -> None:
-    """Run experiments by name and report them; finished runs are never repeated.
+    """Run experiments by name and report their results; finished runs are not repeated.
 
     For example:
 
@@ -120,28 +161,17 @@ def run_experiments(
     """
     from hips.benchmark import experiments, report, report_markdown, runner
 
-    load_plugins(plugins)
+    load_plugins(plugin)
     book = experiments.load(catalogue)
-    chosen = _choose(book, names, suites or (), methods or (), levels or (), model)
-    limits: dict[str, Any] = {
-        "problems": problems,
-        "timed_problems": problems,
-        "expansions": max_expansions,
-        "seconds": max_seconds,
-        "minutes": minutes,
-        "chunk": batch,
-    }
-    own = {key: value for key, value in limits.items() if value is not None}
-    asked = book.sizes.get(size)
-    if asked.minutes is not None and minutes is None:
-        own["minutes"] = asked.minutes * len(chosen)
+    chosen = _choose(book, names, selection)
     request = runner.Request(
         chosen,
-        dataclasses.replace(asked, **own),
-        tuple(range(seeds)),
+        limits.make(book.sizes.get(selection.size), len(chosen)),
+        tuple(range(limits.seeds)),
         shlex.join(["hips", *sys.argv[1:]]),
-        workers,
+        engine.make(),
         None if catalogue is None else book.content,
+        _added(book, chosen),
     )
     summary = _watch(request, out)
     document = report.build(out, tuple(experiment.name for experiment in chosen))
@@ -156,10 +186,13 @@ def run_experiments(
 
 
 @app.command("list")
-def list_experiments(catalogue: CatalogueOption = None, json: JsonOption = False) -> None:
+def list_experiments(
+    catalogue: CatalogueOption = None, json: JsonOption = False, plugin: PluginOption = None
+) -> None:
     """List experiments, suites and methods by name."""
     from hips.benchmark import experiments
 
+    load_plugins(plugin)
     book = experiments.load(catalogue)
     if json:
         kinds = ("experiments", "suites", "methods", "sizes")
@@ -168,7 +201,7 @@ def list_experiments(catalogue: CatalogueOption = None, json: JsonOption = False
     table = Table("experiment", "what it shows", "suites", "methods")
     for name in book.experiments:
         experiment = book.experiments.get(name)
-        rows = dict.fromkeys(row.method.name for part in experiment.parts for row in part.rows)
+        rows = dict.fromkeys(row.variant.name for part in experiment.parts for row in part.rows)
         suites = ", ".join(part.suite.name for part in experiment.parts)
         table.add_row(name, experiment.title, suites, ", ".join(rows))
     Console().print(table)
@@ -178,11 +211,11 @@ def list_experiments(catalogue: CatalogueOption = None, json: JsonOption = False
 def make_report(
     folder: FolderArgument = DEFAULT_FOLDER,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to write; by default beside them.")
+        Path | None, typer.Option("--out", "-o", help="Output folder; default: the results folder.")
     ] = None,
     plugins: PluginOption = None,
 ) -> None:
-    """Make the report of a folder of results: report.md, report.html and figures."""
+    """Write the report of a results folder: report.md, report.html and figures."""
     from hips.benchmark import report
 
     load_plugins(plugins)
@@ -197,10 +230,10 @@ def compare_results(
     second: FolderArgument,
     resource: ResourceOption = "expansions",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write report.md and report.html there.")
+        Path | None, typer.Option("--out", "-o", help="Folder for report.md and report.html.")
     ] = None,
 ) -> None:
-    """Compare two result sets instance by instance, with tests of significance.
+    """Compare two results folders instance by instance, with significance tests.
 
     For example:
 
@@ -216,50 +249,54 @@ def compare_results(
 
 
 def _choose(
-    book: Catalogue,
-    names: Sequence[str],
-    suites: Sequence[str],
-    methods: Sequence[str],
-    levels: Sequence[str],
-    model: str | None,
+    book: Catalogue, names: Sequence[str], selection: SelectionOptions
 ) -> tuple[Experiment, ...]:
-    """The experiments asked for, reduced to the suites and methods asked for."""
+    """The requested experiments, restricted to the requested suites and methods."""
+    suites, methods = tuple(selection.suites or ()), tuple(selection.methods or ())
     for name in suites:
         book.suites.get(name)
-    for name in methods:
-        book.methods.get(name)
+    variants = tuple(book.find_variant(name) for name in methods)
+    added = tuple(one for one in variants if one.name not in book.methods)
     wanted = book.experiments.names() if ALL in names else dict.fromkeys(names)
-    found = [book.experiments.get(name) for name in wanted]
-    found = [one.restricted(tuple(suites), tuple(methods)) for one in found]
+    found = [book.experiments.get(name).with_variants(added) for name in wanted]
+    found = [one.restricted(suites, methods) for one in found]
     found = [one for one in found if one.parts]
     if not found:
-        raise ConfigError("None of the experiments has these suites and methods.")
-    files = _files(levels, {part.suite.name for one in found for part in one.parts})
+        raise ConfigError("No experiment has these suites and methods; see `hips bench list`.")
+    files = _files(selection.levels or (), {p.suite.name for one in found for p in one.parts})
     found = [one.with_levels(files) for one in found]
+    model = selection.model
     return tuple(one if model is None else one.with_model(model) for one in found)
 
 
+def _added(book: Catalogue, chosen: Sequence[Experiment]) -> tuple[Variant, ...]:
+    """Registered methods among the rows that the catalogue does not list."""
+    rows = [row for one in chosen for part in one.parts for row in part.rows]
+    found = {r.variant.name: r.variant for r in rows if r.variant.name not in book.methods}
+    return tuple(found.values())
+
+
 def _files(levels: Sequence[str], suites: set[str]) -> dict[str, tuple[Path, ...]]:
-    """Level files by suite; a suite need not be named if there is only one."""
+    """Level files by suite; the suite may be omitted if there is only one."""
     files: dict[str, tuple[Path, ...]] = {}
     for entry in levels:
         suite, equals, file = entry.partition("=")
         if not equals:
             if len(suites) > 1:
                 raise ConfigError(
-                    f"'--levels {entry}' belongs to one of {', '.join(sorted(suites))}: "
+                    f"'--levels {entry}' could be for any of {', '.join(sorted(suites))}; "
                     "write --levels SUITE=FILE, or choose one with --suite."
                 )
             suite, file = next(iter(suites)), entry
         if suite not in suites:
             available = ", ".join(sorted(suites))
-            raise UnknownNameError(f"No suite '{suite}' is run here. Available: {available}.")
+            raise UnknownNameError(f"Suite '{suite}' is not in this run. Available: {available}.")
         files[suite] = (*files.get(suite, ()), Path(file))
     return files
 
 
 def _write_report(document: Document, folder: Path) -> list[Path]:
-    """Writes a report in every form; returns the files."""
+    """Writes a report in every format; returns the files."""
     from hips.benchmark import report_html, report_markdown, report_svg
 
     page, text = folder / "report.html", folder / "report.md"
@@ -269,7 +306,7 @@ def _write_report(document: Document, folder: Path) -> list[Path]:
 
 
 def _closing(summary: Summary, folder: Path) -> str:
-    left = f", {summary.cut_short} left open (give the command again)" if summary.cut_short else ""
+    left = f", {summary.cut_short} left open (repeat the command)" if summary.cut_short else ""
     return f"{summary.written} new runs{left}; results and report are in {folder}."
 
 
@@ -312,7 +349,7 @@ class _LiveTable:
 
 
 def _place(cell: Cell) -> tuple[str, str, bool]:
-    return cell.suite.label, cell.method.label, cell.limits.timed
+    return cell.suite.label, cell.variant.label, cell.limits.timed
 
 
 def _watch(request: Request, folder: Path) -> Summary:
@@ -321,5 +358,5 @@ def _watch(request: Request, folder: Path) -> Summary:
     with _LiveTable() as watcher:
         summary = runner.run(request, folder, watcher)
     for skip in summary.skipped:
-        note(f"skipped: {skip['method']} on {skip['suite']}: {skip['reason']}")
+        note(f"skipped: {skip['variant']} on {skip['suite']}: {skip['reason']}")
     return summary

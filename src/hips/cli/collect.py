@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hips import demonstrations
+from hips import data
+from hips.cli.groups import with_groups
 from hips.cli.options import (
-    DomainArgument,
+    DomainOptions,
     JsonOption,
-    PluginOption,
     SeedOption,
-    SetOption,
-    VariantOption,
-    make_domain,
     note,
     print_json,
     progress_bar,
     read_levels,
 )
 from hips.domains import parse_quality
+from hips.engines import LocalEngine
 from hips.errors import is_interrupt
-from hips.workers import cores
+from hips.machine import cores
 
 
 class CollectionPreset(StrEnum):
-    """How much to collect, and how good, unless told otherwise."""
+    """Default amount and quality of demonstrations."""
 
     DEFAULT = "default"
     PAPER = "paper"
@@ -39,37 +38,49 @@ def register(app: typer.Typer) -> None:
     app.command("collect")(collect_demonstrations)
 
 
-def collect_demonstrations(
-    name: DomainArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the dataset.")],
+@dataclass(frozen=True, slots=True)
+class AmountOptions:
+    """Amount and quality of demonstrations."""
+
     count: Annotated[
         int | None, typer.Option("--count", "-n", min=1, help="Demonstrations to collect.")
-    ] = None,
-    seed: SeedOption = 0,
+    ] = None
+    seed: SeedOption = 0
     quality: Annotated[
         str | None,
         typer.Option("--quality", help="paper, mixed, good, best, or a number from 0 to 1."),
-    ] = None,
+    ] = None
     preset: Annotated[
         CollectionPreset,
-        typer.Option("--preset", help="Count and quality: ours, or those of the paper."),
-    ] = CollectionPreset.DEFAULT,
+        typer.Option("--preset", help="default: near-optimal; paper: as in the paper."),
+    ] = CollectionPreset.DEFAULT
+
+    @property
+    def skill(self) -> float:
+        """The quality as a number."""
+        if self.quality is not None:
+            return parse_quality(self.quality)
+        return 0.0 if self.preset is CollectionPreset.PAPER else 1.0
+
+
+@with_groups
+def collect_demonstrations(
+    domain: DomainOptions,
+    amount: AmountOptions,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Dataset folder.")],
     levels: Annotated[
         list[Path] | None,
-        typer.Option("--levels", help="Solve the levels of a file instead; repeatable."),
+        typer.Option("--levels", help="Solve levels from a file instead; repeatable."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", min=1, help="Processes; one per core.")
+        int | None, typer.Option("--workers", "-w", min=1, help="Processes; default: one per core.")
     ] = None,
-    variant: VariantOption = None,
-    settings: SetOption = None,
-    plugins: PluginOption = None,
     json: JsonOption = False,
 ) -> None:
     """Collect demonstrations: the expert's plans, verified and ready to train on.
 
-    The same settings give the same dataset, whatever the number of workers. A collection that was
-    interrupted goes on where it stopped; give the same command again. A larger --count extends it.
+    The same settings give the same dataset, regardless of the number of workers. To resume an
+    interrupted collection, repeat the command. A larger --count extends a dataset.
 
     For example:
 
@@ -79,32 +90,26 @@ def collect_demonstrations(
 
       hips collect sokoban --levels boxoban/000.txt --levels boxoban/001.txt --out data/boxoban
     """
-    domain = make_domain(name, variant, settings, plugins)
+    own = domain.make()
     starts = None
     if levels:
-        domain, starts = read_levels(domain, levels)
-    paper = preset is CollectionPreset.PAPER
-    if count is None:
-        usual = domain.preset.paper_demonstrations if paper else domain.preset.demonstrations
-        count = usual if starts is None else len(starts)
-    level_of_skill = 0.0 if paper else domain.preset.quality
-    if quality is not None:
-        level_of_skill = parse_quality(quality)
+        own, starts = read_levels(own, levels)
+    usual = own.preset.demonstrations if starts is None else len(starts)
     try:
-        with progress_bar(f"collecting {domain.name}") as progress:
-            dataset = demonstrations.collect(
-                domain,
-                count=count,
-                seed=seed,
+        with progress_bar(f"collecting {own.name}") as progress:
+            dataset = data.collect(
+                own,
+                count=amount.count or usual,
+                seed=amount.seed,
                 out=out,
-                quality=level_of_skill,
-                workers=workers or cores(),
+                quality=amount.skill,
+                engine=LocalEngine(workers or cores()),
                 levels=starts,
                 progress=progress,
             )
     except (KeyboardInterrupt, SystemError) as error:
         if is_interrupt(error):
-            note("interrupted; the same command goes on where it stopped")
+            note("interrupted; repeat the command to resume")
         raise
     if json:
         print_json(dataset.manifest)
@@ -112,16 +117,16 @@ def collect_demonstrations(
         _report(dataset, out)
 
 
-def _report(dataset: demonstrations.Demonstrations, out: Path) -> None:
+def _report(dataset: data.Demonstrations, out: Path) -> None:
     manifest = dataset.manifest
     counts, lengths, levels = manifest["counts"], manifest["lengths"], manifest["levels"]
     note(
         f"{out}: {counts['demonstrations']} demonstrations "
-        f"({counts['train']} to train, {counts['validation']} to validate), "
+        f"({counts['train']} for training, {counts['validation']} for validation), "
         f"{counts['steps']} steps, mean length {lengths.get('mean', 0):.1f}"
     )
     if levels["expert_failed"] or levels["already_solved"]:
         note(
-            f"of {levels['tried']} levels the expert failed on {levels['expert_failed']}; "
-            f"{levels['already_solved']} were solved from the start"
+            f"of {levels['tried']} levels, the expert failed on {levels['expert_failed']}; "
+            f"{levels['already_solved']} were already solved"
         )

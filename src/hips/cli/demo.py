@@ -1,4 +1,4 @@
-"""`hips demo`: fresh puzzles of every shipped domain, solved in several ways and drawn."""
+"""`hips demo`: new puzzles of every built-in domain, solved by several methods and drawn."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hips import domains
+from hips import domains, methods
+from hips.arrays import Grid, Grids
 from hips.cli.options import JsonOption, print_json
-from hips.domains import Domain, Grid, Grids, replay
+from hips.domains import Domain, replay
 from hips.errors import ExpertError
+from hips.methods.planner import Planner
 from hips.models import bundle
 from hips.pictures import fitting_cell, plan_frames, save_gif, save_png
 from hips.planner.budget import Budget
-from hips.planner.components import SearchSettings
 from hips.planner.outcomes import Outcome
-from hips.planner.planner import Planner
 from hips.planner.result import Result, Segment, Statistics
 from hips.seeding import stream
 
 SEED_BITS = 31
-BUDGET = Budget(seconds=10.0)
-METHODS = {"HIPS-ε": "hips-eps", "HIPS": "hips", "PHS*": "low-level"}
-"""What is shown of each trained domain; the names of the methods and of their searches."""
+BUDGET = Budget(max_seconds=10.0)
+METHODS = ("hips_eps", "hips", "phs_star")
+"""Methods shown for each trained domain."""
 EXPERT = "expert (no model)"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one method made of a domain's puzzles; means are over solved ones."""
+    """Results of one method on a domain's puzzles; means are over solved ones."""
 
     domain: str
     method: str
@@ -73,17 +73,17 @@ def register(app: typer.Typer) -> None:
 def run_demo(
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="Puzzles per domain.")] = 5,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Same seed, same puzzles; new ones if left out.")
+        int | None, typer.Option("--seed", help="Same seed, same puzzles; default: random.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the pictures.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the pictures.")] = Path(
         "demo"
     ),
     json: JsonOption = False,
 ) -> None:
-    """Solve fresh puzzles of every shipped domain and draw them.
+    """Solve new puzzles of every built-in domain and draw them.
 
-    Prints a table, and writes a picture and an animated plan per domain; its subgoals have a
-    coloured edge.
+    Prints a table and writes a picture and an animated plan per domain; subgoals have a coloured
+    frame.
 
     For example:
 
@@ -106,11 +106,11 @@ def run_demo(
         print_json({"seed": chosen, "rows": [_content(row) for row in rows]})
         return
     _print_table(console, rows)
-    console.print(f"\nPictures are in {out}/. The same puzzles again: hips demo --seed {chosen}")
+    console.print(f"\nPictures are in {out}/. To repeat: hips demo --seed {chosen}")
 
 
 def shipped() -> list[str]:
-    """Names of the domains that come with the package."""
+    """Names of the built-in domains."""
     return [
         name
         for name in domains.names()
@@ -119,16 +119,16 @@ def shipped() -> list[str]:
 
 
 def solve_all(domain: Domain, states: Grids, seed: int) -> dict[str, list[Result]]:
-    """Results of each method; the best method first."""
+    """Results by method, best method first."""
     if bundle.find(domain.name) is None:
-        # The first call loads compiled kernels; it is not part of what is timed.
+        # The first call loads compiled kernels; keep it out of the timing.
         solve_by_expert(domain, states[0], seed)
         return {EXPERT: [solve_by_expert(domain, state, seed) for state in states]}
     results = {}
-    for method, search in METHODS.items():
-        planner = Planner.load(domain.name, settings=SearchSettings(search=search))
-        planner.solve(states[0], Budget(expansions=2))
-        results[method] = [planner.solve(state, BUDGET) for state in states]
+    for name in METHODS:
+        planner = Planner.load(domain.name, method=name)
+        planner.solve(states[0], Budget(max_expansions=2))
+        results[methods.get(name).label] = [planner.solve(state, BUDGET) for state in states]
     return results
 
 
@@ -148,7 +148,7 @@ def solve_by_expert(domain: Domain, state: Grid, seed: int) -> Result:
 
 
 def _animate(domain: Domain, states: Grids, results: Sequence[Result], path: Path) -> None:
-    """Draws the first plan that was found."""
+    """Animates the first plan found."""
     for state, result in zip(states, results, strict=True):
         if result.outcome is Outcome.SOLVED:
             ends = np.cumsum([segment.steps for segment in result.segments])

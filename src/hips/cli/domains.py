@@ -1,4 +1,4 @@
-"""`hips domains`: what there is to plan in."""
+"""`hips domains`: the available domains."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def describe(domain: Domain) -> dict[str, Any]:
 
 
 def summary(domain: Domain) -> str:
-    """The first line of the domain's documentation."""
+    """The first line of the domain's docstring."""
     lines = (type(domain).__doc__ or "").strip().splitlines()
     return lines[0] if lines else ""
 

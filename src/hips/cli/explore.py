@@ -1,28 +1,56 @@
-"""`hips explore`: states that a search meets, labelled by the domain's expert."""
+"""`hips explore`: states that a search expands, labelled by the domain's expert."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hips.arrays import Grid
+from hips.cli.groups import with_groups
 from hips.cli.options import (
-    DomainArgument,
+    DomainOptions,
+    EngineOptions,
     JsonOption,
-    PluginOption,
+    ModelOption,
     SeedOption,
-    SetOption,
-    VariantOption,
-    make_domain,
     note,
     print_json,
     progress_bar,
     read_levels,
 )
-from hips.domains import Grid
 from hips.files import write_text
 from hips.seeding import stream
+
+
+@dataclass(frozen=True, slots=True)
+class ExploredLevels:
+    """The levels to search and the limit of each search."""
+
+    levels: Annotated[
+        list[Path] | None,
+        typer.Option("--levels", "-l", help="Level file to search; repeatable."),
+    ] = None
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, help="Levels to sample, if no file is given.")
+    ] = 1000
+    seed: SeedOption = 0
+    max_expansions: Annotated[int, typer.Option(min=1, help="Maximum expansions per level.")] = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ExploredOutput:
+    """Output files."""
+
+    out: Annotated[Path, typer.Option("--out", "-o", help="File for the labelled states (.npz).")]
+    export_levels: Annotated[
+        Path | None,
+        typer.Option(help="File for some of the solvable states, as levels for `hips collect`."),
+    ] = None
+    export_count: Annotated[int, typer.Option(min=1, help="Maximum exported levels.")] = 10_000
+    json: JsonOption = False
 
 
 def register(app: typer.Typer) -> None:
@@ -30,68 +58,45 @@ def register(app: typer.Typer) -> None:
     app.command("explore")(explore_levels)
 
 
+@with_groups
 def explore_levels(
-    name: DomainArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", help="File of the labelled states (.npz).")],
-    levels: Annotated[
-        list[Path] | None,
-        typer.Option("--levels", "-l", help="File of levels to search; repeatable."),
-    ] = None,
-    count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="Fresh levels, if no file is given.")
-    ] = 1000,
-    expansions: Annotated[int, typer.Option(min=1, help="Most expansions per level.")] = 50,
-    model: Annotated[
-        str | None, typer.Option(help="Name or folder of a model; by default the domain's.")
-    ] = None,
-    starts: Annotated[
-        Path | None,
-        typer.Option(help="File for some of the states with a way on, as levels to collect from."),
-    ] = None,
-    starts_count: Annotated[int, typer.Option(min=1, help="How many of them, at most.")] = 10_000,
-    seed: SeedOption = 0,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
-    variant: VariantOption = None,
-    settings: SetOption = None,
-    plugins: PluginOption = None,
-    json: JsonOption = False,
+    domain: DomainOptions,
+    searched: ExploredLevels,
+    output: ExploredOutput,
+    engine: EngineOptions,
+    model: ModelOption = None,
 ) -> None:
-    """Search levels and ask the expert about every state that was expanded.
+    """Search levels and label every expanded state with the expert.
 
-    Where the search finds no plan, the states of the expert's plan are asked about too. The
-    heuristic learns from them what dead ends are: `hips train --labels FILE`. With --starts some of
-    the states become levels: the expert's demonstrations from where a search goes teach subgoals
-    and policies what to do there (`hips collect --levels FILE`).
+    If the search finds no plan, the states of the expert's plan are labelled too. The labels teach
+    the heuristic to recognise dead ends: `hips train --labels FILE`. With --export-levels, some of
+    the states become levels; demonstrations from there (`hips collect --levels FILE`) train
+    subgoals and policies on the states that a search visits.
 
     For example:
 
       hips explore sokoban --count 2000 --out labels.npz
 
-      hips explore sokoban --count 2000 --out labels.npz --starts met.txt --starts-count 5000
+      hips explore sokoban --count 2000 --out labels.npz --export-levels met.txt
     """
-    from hips.demonstrations import labels
-    from hips.planner.explore import explore
+    from hips.data import labels
+    from hips.methods.explore import Exploration, explore
+    from hips.methods.planner import Choice
 
-    domain = make_domain(name, variant, settings, plugins)
-    searched: int | list[Grid] = count
-    if levels:
-        domain, searched = read_levels(domain, levels)
-    with progress_bar(f"exploring {domain.name}") as progress:
-        found = explore(
-            domain,
-            searched,
-            seed,
-            expansions,
-            model=model,
-            num_workers=workers,
-            progress=progress,
-        )
-    labels.save(found, out)
-    if starts is not None:
-        chosen = found.living(stream(seed, "starts"), starts_count)
-        write_text(starts, domain.export(list(chosen), domain.formats[0]))
-        note(f"{starts}: {len(chosen):,} states to start from")
-    if json:
+    own = domain.make()
+    levels: int | list[Grid] = searched.count
+    if searched.levels:
+        own, levels = read_levels(own, searched.levels)
+    how = Exploration(searched.seed, searched.max_expansions, Choice(model=model), engine.make())
+    with progress_bar(f"exploring {own.name}") as progress:
+        found = explore(own, levels, how, progress)
+    labels.save(found, output.out)
+    if output.export_levels is not None:
+        chosen = found.solvable(stream(searched.seed, "starts"), output.export_count)
+        write_text(output.export_levels, own.export(list(chosen), own.formats[0]))
+        note(f"{output.export_levels}: {len(chosen):,} levels")
+    if output.json:
         print_json(found.origin)
     else:
-        note(f"{out}: {len(found):,} states, {found.origin['dead_ends']:,} of them dead ends")
+        dead = found.origin["dead_ends"]
+        note(f"{output.out}: {len(found):,} states, {dead:,} of them dead ends")

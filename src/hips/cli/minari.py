@@ -1,4 +1,4 @@
-"""`hips export-minari` and `hips import-minari`: datasets that other projects read."""
+"""`hips export-minari` and `hips import-minari`: exchange of datasets with other projects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hips import demonstrations
+from hips import data
 from hips.cli.options import (
     DomainArgument,
     PluginOption,
@@ -41,8 +41,8 @@ def export_dataset(
       hips export-minari data/sokoban sokoban/expert-v0
     """
     load_plugins(plugins)
-    dataset = demonstrations.load(folder)
-    demonstrations.export_minari(dataset, identifier)
+    dataset = data.load(folder)
+    data.export_minari(dataset, identifier)
     note(f"wrote {len(dataset)} episodes to the local Minari dataset {identifier}")
 
 
@@ -61,6 +61,6 @@ def import_dataset(
       hips import-minari sokoban sokoban/expert-v0 data/imported
     """
     domain = make_domain(name, variant, settings, plugins)
-    dataset = demonstrations.save(demonstrations.import_minari(identifier, domain), folder)
+    dataset = data.save(data.import_minari(identifier, domain), folder)
     left_out = dataset.manifest["source"]["episodes_left_out"]
     note(f"{folder}: {len(dataset)} demonstrations; {left_out} episodes reached no goal")

@@ -1,8 +1,8 @@
-"""`hips models`: what is installed, what its card says, and whether that can be reproduced."""
+"""`hips models`: installed models, their cards, and whether their scores reproduce."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,13 +10,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hips.cli.options import JsonOption, print_json
+from hips import parts
+from hips.cli.options import JsonOption, PluginOption, load_plugins, print_json
 from hips.errors import ModelError
 from hips.models import bundle
+from hips.models.card import CARD, Card, read_card, write_card
 
-app = typer.Typer(help="List installed models, or check one.", invoke_without_command=True)
+app = typer.Typer(invoke_without_command=True)
 TOLERANCE = 0.02
-"""By how much a re-measured share may differ from the card's."""
+"""Tolerance between a re-measured share and the card's."""
+NameArgument = Annotated[str, typer.Argument(help="Name of an installed model, or a folder.")]
 
 
 def register(root: typer.Typer) -> None:
@@ -25,8 +28,10 @@ def register(root: typer.Typer) -> None:
 
 
 @app.callback()
-def list_models(context: typer.Context, json: JsonOption = False) -> None:
-    """List installed models with their cards and scores.
+def list_models(
+    context: typer.Context, plugins: PluginOption = None, json: JsonOption = False
+) -> None:
+    """List installed models with their parts and scores.
 
     For example:
 
@@ -34,102 +39,96 @@ def list_models(context: typer.Context, json: JsonOption = False) -> None:
 
       hips models check sokoban
     """
+    load_plugins(plugins)
     if context.invoked_subcommand is not None:
         return
-    cards = {name: bundle.read_card(folder) for name, folder in bundle.installed().items()}
+    cards = {name: read_card(folder) for name, folder in bundle.installed().items()}
     if json:
-        print_json(cards)
+        print_json({name: card.to_json() for name, card in cards.items()})
     else:
         _print_table(cards)
 
 
-def _print_table(cards: dict[str, dict[str, Any]]) -> None:
-    table = Table("model", "domain", "size", "data", "minutes", "reach", "coverage", "h rank")
+def _print_table(cards: dict[str, Card]) -> None:
+    table = Table("model", "domain", "data", "minutes", "parts", box=None)
     for name, card in cards.items():
-        scores = card.get("scores", {})
-        minutes = sum(_minutes(stage) for stage in card["training"].values())
-        table.add_row(
-            name,
-            card["domain"],
-            card["configuration"]["size"],
-            f"{card['data'].get('demonstrations', 0):,}",
-            f"{minutes:.0f}",
-            _percent(scores.get("policy_reach")),
-            _percent(scores.get("coverage")),
-            f"{scores['heuristic_spearman']:.3f}" if scores else "–",
+        minutes = sum(
+            _minutes(stage) for part in card.parts.values() for stage in part.training.values()
         )
+        count = card.facts.get("data", {}).get("demonstrations", 0)
+        listed = "\n".join(_headline(part, card) for part in card.parts)
+        table.add_row(name, card.domain, f"{count:,}", f"{minutes:.0f}", listed)
+        table.add_section()
     Console().print(table)
     if not cards:
-        Console().print("No model is installed; `hips train DOMAIN` makes one.")
+        Console().print("No model is installed; train one with `hips train DOMAIN`.")
+
+
+def _headline(name: str, card: Card) -> str:
+    """A part and its headline score."""
+    score = parts.get(name).headline if name in parts.names() else ""
+    value = card.parts[name].scores.get(score)
+    return name if value is None else f"{name} ({score} {value:.3f})"
 
 
 def _minutes(stage: dict[str, Any] | None) -> float:
-    """Of a stage, and of the same stage in the model that it started from."""
+    """Minutes of a stage, including the same stage of the warm start's model."""
     return 0.0 if stage is None else float(stage["minutes"]) + _minutes(stage.get("before"))
 
 
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
-
-
 @app.command("check")
-def check_model(
-    name: Annotated[str, typer.Argument(help="An installed model, or a model's folder.")],
-    json: JsonOption = False,
-) -> None:
-    """Measure a model's validation scores again; fail if they are not those of its card."""
-    from hips.benchmark.validation import Scores, score
+def check_model(name: NameArgument, plugins: PluginOption = None, json: JsonOption = False) -> None:
+    """Measure a model's scores again; fail if they differ from its card."""
+    from hips.training.scoring import score
 
-    loaded = _load(name)
-    if "scores" not in loaded.card:
+    load_plugins(plugins)
+    loaded = bundle.load(name)
+    exam = loaded.card.facts.get("exam")
+    if exam is None:
         raise ModelError(f"{loaded.folder}: the card has no scores to check.")
-    claimed = Scores.from_json(loaded.card["scores"])
-    measured = score(loaded, claimed.demonstrations, claimed.seed)
+    measured = score(loaded, parts.known(), exam["demonstrations"], exam["seed"])
     rows = [
-        (key, value, asdict(measured)[key])
-        for key, value in asdict(claimed).items()
-        if key not in ("demonstrations", "seed")
+        (f"{part}.{key}", claimed, measured.get(part, {}).get(key, float("nan")))
+        for part, entry in loaded.card.parts.items()
+        for key, claimed in entry.scores.items()
     ]
-    differs = [key for key, old, new in rows if abs(new - old) > TOLERANCE * max(1.0, abs(old))]
+    differs = [
+        key for key, old, new in rows if not abs(new - old) <= TOLERANCE * max(1.0, abs(old))
+    ]
     if json:
-        print_json({"measured": asdict(measured), "differs": differs})
+        print_json({"measured": measured, "differs": differs})
     else:
         table = Table("score", "card", "measured")
         for key, old, new in rows:
             table.add_row(key, f"{old:.4f}", f"{new:.4f}")
         Console().print(table)
     if differs:
-        raise ModelError(f"{loaded.folder}: not reproduced: {', '.join(differs)}.")
+        raise ModelError(f"{loaded.folder}: scores not reproduced: {', '.join(differs)}.")
 
 
 @app.command("record")
 def record_facts(
-    name: Annotated[str, typer.Argument(help="An installed model, or a model's folder.")],
+    name: NameArgument,
     results: Annotated[
-        Path | None, typer.Option(help="Folder of `hips bench`: how searches with it went.")
+        Path | None, typer.Option(help="Results folder of `hips bench` with runs of the model.")
     ] = None,
     notes: Annotated[
         list[str] | None, typer.Option("--note", help="A sentence for the card; repeatable.")
     ] = None,
 ) -> None:
-    """Add search results or notes to a model's card; files and their hashes stay as they are."""
+    """Add search results or notes to a model's card; its files and hashes do not change."""
     from hips.benchmark import lines
     from hips.benchmark.cards import search_scores
     from hips.benchmark.queries import Results
 
-    folder = _load(name).folder
+    loaded = bundle.load(name)
     facts: dict[str, Any] = {}
     if results is not None:
-        facts["search"] = search_scores(Results(lines.find(results)), bundle.fingerprint(folder))
-        if not facts["search"]:
-            raise ModelError(f"{results}: holds no run of the model in {folder}.")
+        found = search_scores(Results(lines.find(results)), loaded.card.fingerprint())
+        if not found:
+            raise ModelError(f"{results}: holds no runs of the model in {loaded.folder}.")
+        facts["benchmark"] = found
     if notes:
         facts["notes"] = list(notes)
-    bundle.add_to_card(folder, facts)
-    typer.echo(f"{folder / bundle.CARD}: {', '.join(facts) or 'nothing to add'}")
-
-
-def _load(name: str) -> bundle.Bundle:
-    """An installed model by its name, or any by its folder."""
-    folder = Path(name)
-    return bundle.load(folder if (folder / bundle.CARD).exists() else name)
+    write_card(loaded.folder, replace(loaded.card, facts={**loaded.card.facts, **facts}))
+    typer.echo(f"{loaded.folder / CARD}: {', '.join(facts) or 'nothing to add'}")

@@ -1,11 +1,12 @@
-"""Options that several verbs share, and what they mean."""
+"""Options shared by several verbs, and their conversion."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -13,10 +14,14 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hips import demonstrations, domains
-from hips.domains import Domain, Grid
-from hips.errors import ConfigError, LevelError
+from hips import assignments, data, domains, plugins
+from hips.arrays import Actions, Grid
+from hips.cli.groups import parse_memory
+from hips.domains.base import Domain
+from hips.engines import Engine, LocalEngine
+from hips.errors import LevelError
 from hips.files import read_text
+from hips.planner.budget import Budget
 
 DomainArgument = Annotated[
     str, typer.Argument(metavar="DOMAIN", help="Name of a domain; `hips domains` lists them.")
@@ -26,62 +31,99 @@ VariantOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the domain; repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a domain parameter; repeatable."),
 ]
 PluginOption = Annotated[
     list[Path] | None,
-    typer.Option("--plugin", metavar="FILE.py", help="Load domains from a file; repeatable."),
+    typer.Option(
+        "--plugin",
+        metavar="FILE.py",
+        help="Python file that registers domains, parts or methods; repeatable.",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="Name or folder of a model; default: the domain's.")
+]
 
 STANDARD_INPUT = Path("-")
 
-READERS: Mapping[Any, tuple[Callable[[str], Any], str]] = {
-    int: (int, "a whole number"),
-    float: (float, "a number"),
-    bool: (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
-    str: (str, "text"),
-}
-"""How a parameter of each type is read, and what it is called in an error."""
+
+@dataclass(frozen=True, slots=True)
+class DomainOptions:
+    """The choice of domain."""
+
+    name: DomainArgument
+    variant: VariantOption = None
+    parameters: SetOption = None
+    plugin: PluginOption = None
+
+    def make(self) -> Domain:
+        """The domain of the options."""
+        return make_domain(self.name, self.variant, self.parameters, self.plugin)
 
 
-def load_plugins(plugins: Sequence[Path] | None) -> None:
+@dataclass(frozen=True, slots=True)
+class BudgetOptions:
+    """Limits of a search."""
+
+    max_expansions: Annotated[int | None, typer.Option(min=0, help="Nodes per level.")] = None
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(min=0, help="Seconds per level, excluding time spent on other levels."),
+    ] = None
+    max_memory: Annotated[
+        str | None, typer.Option(help="Memory for the nodes of a level, e.g. 500M or 2G.")
+    ] = None
+    max_total_seconds: Annotated[
+        float | None, typer.Option(min=0, help="Seconds for all levels together.")
+    ] = None
+
+    def make(self) -> Budget:
+        """The budget."""
+        return Budget(
+            self.max_expansions,
+            self.max_seconds,
+            parse_memory(self.max_memory),
+            self.max_total_seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Where tasks run."""
+
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1
+
+    def make(self) -> Engine:
+        """The engine."""
+        return LocalEngine(self.workers)
+
+
+def load_plugins(files: Sequence[Path] | None) -> None:
     """Loads the files of `--plugin`."""
-    for plugin in plugins or ():
-        domains.load_plugin(plugin)
+    for file in files or ():
+        plugins.load(file)
 
 
 def make_domain(
     name: str,
     variant: str | None = None,
-    settings: Sequence[str] | None = None,
-    plugins: Sequence[Path] | None = None,
+    parameters: Sequence[str] | None = None,
+    plugin: Sequence[Path] | None = None,
 ) -> Domain:
-    """The domain that the common options describe."""
-    load_plugins(plugins)
+    """The domain of the common options."""
+    load_plugins(plugin)
     default = domains.create(name)
-    return domains.create(name, variant, **parse_settings(default, settings or ()))
+    return domains.create(name, variant, **parse_parameters(default, parameters or ()))
 
 
-def parse_settings(domain: Domain, settings: Sequence[str]) -> dict[str, Any]:
-    """The values of `--set key=value`, each of the type its parameter has."""
+def parse_parameters(domain: Domain, given: Sequence[str]) -> dict[str, Any]:
+    """The values of `--set key=value`, converted to the parameters' types."""
     hints = get_type_hints(type(domain))
-    values: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, text = setting.partition("=")
-        if not equals or not key:
-            raise ConfigError(f"'--set {setting}' is not of the form KEY=VALUE.")
-        values[key] = _convert(key, text, hints.get(key, str))
-    return values
-
-
-def _convert(key: str, text: str, kind: Any) -> Any:
-    reader, expected = READERS.get(kind, (json.loads, "valid JSON"))
-    try:
-        return reader(text)
-    except (ValueError, KeyError):
-        raise ConfigError(f"'{key}' must be {expected}, not '{text}'.") from None
+    pairs = [assignments.split(one) for one in given]
+    return {key: assignments.convert(key, text, hints.get(key, str)) for key, text in pairs}
 
 
 def read_file(domain: Domain, file: Path) -> list[Grid]:
@@ -97,7 +139,7 @@ def read_file(domain: Domain, file: Path) -> list[Grid]:
 
 
 def read_levels(domain: Domain, files: Sequence[Path]) -> tuple[Domain, list[Grid]]:
-    """All levels of the files, which must have one size, and the domain at that size."""
+    """All levels of the files, which must have equal size, and the domain at that size."""
     levels: list[Grid] = []
     for file in files:
         found = read_file(domain, file)
@@ -106,15 +148,15 @@ def read_levels(domain: Domain, files: Sequence[Path]) -> tuple[Domain, list[Gri
             if level.shape != shape:
                 reason = (
                     f"level {index} has shape {level.shape}, the first one {shape}; "
-                    "levels of one run must have one size"
+                    "all levels of a run must have the same size"
                 )
                 raise LevelError(reason, source=str(file))
         levels += found
     return domain.for_grid(levels[0]), levels
 
 
-def parse_plan(domain: Domain, text: str) -> domains.Actions:
-    """Actions from their names, separated by commas or spaces."""
+def parse_plan(domain: Domain, text: str) -> Actions:
+    """Actions from names separated by commas or spaces."""
     return domain.spec.action_indices(text.replace(",", " ").split())
 
 
@@ -124,13 +166,13 @@ def print_json(content: Any) -> None:
 
 
 def note(message: str) -> None:
-    """Tells a person something on stderr, so that stdout stays clean for programs."""
+    """Prints a message on stderr, so that stdout stays clean for programs."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[demonstrations.Progress]:
-    """Shows how much is done on stderr, while there is a terminal to watch it."""
+def progress_bar(label: str) -> Iterator[data.Progress]:
+    """Shows progress on stderr if it is a terminal."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""`hips sample`: fresh levels."""
+"""`hips sample`: samples levels."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def sample_levels(
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many levels.")] = 1,
     seed: SeedOption = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write; stdout if left out.")
+        Path | None, typer.Option("--out", "-o", help="Output file; default: stdout.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="A format of the domain; its first if left out.")
+        str | None, typer.Option("--format", help="A format of the domain; default: its first.")
     ] = None,
     variant: VariantOption = None,
     settings: SetOption = None,

@@ -1,13 +1,16 @@
-"""`hips show`: look at levels and plans."""
+"""`hips show`: shows levels and plans."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from hips.arrays import Actions, Grid
+from hips.cli.groups import with_groups
 from hips.cli.options import (
     JsonOption,
     PluginOption,
@@ -20,7 +23,7 @@ from hips.cli.options import (
     print_json,
     read_levels,
 )
-from hips.domains import Actions, Domain, Grid
+from hips.domains import Domain
 from hips.errors import ConfigError
 from hips.pictures import ansi, fitting_cell, plan_frames, save_gif, save_png
 from hips.seeding import stream
@@ -33,31 +36,61 @@ def register(app: typer.Typer) -> None:
     app.command("show")(show_levels)
 
 
+@dataclass(frozen=True, slots=True)
+class PictureOptions:
+    """Pictures to draw."""
+
+    png: Annotated[Path | None, typer.Option("--png", help="Write a picture.")] = None
+    gif: Annotated[Path | None, typer.Option("--gif", help="Write an animated plan.")] = None
+    plan: Annotated[
+        str | None,
+        typer.Option("--plan", help="Actions to animate; default: the expert's plan."),
+    ] = None
+    seed: SeedOption = 0
+
+    def draw(self, domain: Domain, state: Grid) -> None:
+        """Writes the requested pictures."""
+        if self.png is not None:
+            save_png(domain.render(state, fitting_cell(domain)), self.png)
+            note(f"wrote {self.png}")
+        if self.gif is not None:
+            actions = self._actions(domain, state)
+            save_gif(plan_frames(domain, state, actions), self.gif)
+            note(f"wrote {self.gif} ({len(actions)} steps)")
+
+    def _actions(self, domain: Domain, state: Grid) -> Actions:
+        if self.plan is not None:
+            return parse_plan(domain, self.plan)
+        return domain.expert(state, stream(self.seed, "show"))
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDomain:
+    """The domain of the levels."""
+
+    name: Annotated[str, typer.Option("--domain", "-d", help="The domain of the levels.")]
+    variant: VariantOption = None
+    parameters: SetOption = None
+    plugin: PluginOption = None
+
+
+@with_groups
 def show_levels(
-    file: Annotated[Path, typer.Argument(help="A file of levels; - is standard input.")],
-    name: Annotated[str, typer.Option("--domain", "-d", help="The domain of the levels.")],
+    file: Annotated[Path, typer.Argument(help="Level file; - is standard input.")],
+    of: ShownDomain,
+    pictures: PictureOptions,
     index: Annotated[
-        int | None, typer.Option("--index", "-i", min=0, help="Only this level, from 0.")
+        int | None, typer.Option("--index", "-i", min=0, help="Only this level, counted from 0.")
     ] = None,
     colour: Annotated[
         bool | None,
-        typer.Option("--ansi/--text", help="Colours or plain text; colours in a terminal."),
+        typer.Option("--ansi/--text", help="Colours or text; default: colours in a terminal."),
     ] = None,
-    png: Annotated[Path | None, typer.Option("--png", help="Write a picture.")] = None,
-    gif: Annotated[Path | None, typer.Option("--gif", help="Write an animated plan.")] = None,
-    plan: Annotated[
-        str | None,
-        typer.Option("--plan", help="Actions of the animation; the expert's plan if left out."),
-    ] = None,
-    seed: SeedOption = 0,
-    variant: VariantOption = None,
-    settings: SetOption = None,
-    plugins: PluginOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show levels as text, in colour, as a PNG picture or as an animated GIF of a plan.
 
-    Pictures are of the level at --index, or of the first.
+    Pictures show the level at --index, or the first one.
 
     For example:
 
@@ -69,33 +102,23 @@ def show_levels(
 
       hips sample tsp | hips show - --domain tsp --gif tour.gif
     """
-    if plan is not None and gif is None:
-        raise typer.BadParameter("--plan is for an animation; give --gif FILE as well.")
-    domain, levels = read_levels(make_domain(name, variant, settings, plugins), [file])
+    if pictures.plan is not None and pictures.gif is None:
+        raise typer.BadParameter("--plan needs an animation; give --gif FILE as well.")
+    own = make_domain(of.name, of.variant, of.parameters, of.plugin)
+    domain, levels = read_levels(own, [file])
     if index is not None and index >= len(levels):
-        raise ConfigError(f"{file} holds {len(levels)} levels, counted from 0; --index {index}.")
+        raise ConfigError(
+            f"{file} holds {len(levels)} levels, counted from 0; --index {index} is too large."
+        )
     chosen = list(range(len(levels))) if index is None else [index]
-    state = levels[chosen[0]]
-    if png is not None:
-        save_png(domain.render(state, fitting_cell(domain)), png)
-        note(f"wrote {png}")
-    if gif is not None:
-        actions = _plan(domain, state, plan, seed)
-        save_gif(plan_frames(domain, state, actions), gif)
-        note(f"wrote {gif} ({len(actions)} steps)")
+    pictures.draw(domain, levels[chosen[0]])
     if json:
         for i in chosen:
             goal = bool(domain.is_goal(levels[i][None])[0])
             text = domain.text(levels[i])
             print_json({"index": i, "text": text, "grid": levels[i].tolist(), "solved": goal})
-    elif png is None and gif is None:
+    elif pictures.png is None and pictures.gif is None:
         _print_levels(domain, levels, chosen, colour)
-
-
-def _plan(domain: Domain, state: Grid, plan: str | None, seed: int) -> Actions:
-    if plan is not None:
-        return parse_plan(domain, plan)
-    return domain.expert(state, stream(seed, "show"))
 
 
 def _print_levels(

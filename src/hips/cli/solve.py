@@ -1,78 +1,114 @@
-"""`hips solve`: plans for levels, or proofs that there are none."""
+"""`hips solve`: finds plans for levels, or proves that there are none."""
 
 from __future__ import annotations
 
 import json as json_format
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from hips import methods
+from hips.arrays import Grid
+from hips.cli.groups import with_groups
 from hips.cli.options import (
-    DomainArgument,
+    BudgetOptions,
+    DomainOptions,
+    EngineOptions,
     JsonOption,
-    PluginOption,
+    ModelOption,
     SeedOption,
-    SetOption,
-    VariantOption,
-    make_domain,
     note,
     read_file,
 )
-from hips.domains import Domain, Grid
+from hips.domains.base import Domain
 from hips.errors import ConfigError
-from hips.files import write_text
+from hips.files import write_json, write_text
+from hips.methods.base import Execution
+from hips.methods.jobs import SolveJob, solve_on
+from hips.methods.planner import Choice
+from hips.planner.outcomes import exit_code
+from hips.planner.result import Result
+from hips.planner.rounds import Observer, ResultObserver, Round
+from hips.planner.search import DEFAULT_BATCH
+from hips.planner.settings import Settings
+from hips.planner.tree import TreeRecorder
 from hips.seeding import stream
 
-if TYPE_CHECKING:
-    from hips.planner.result import Result
-    from hips.planner.search import OnResult
-
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 PERCENTILES = (50, 90)
+GRAPHVIZ = (".dot", ".gv")
 
 
-class Search(StrEnum):
-    """Which children a node has."""
+@dataclass(frozen=True, slots=True)
+class LevelOptions:
+    """The levels to solve."""
 
-    HIPS_EPS = "hips-eps"
-    HIPS = "hips"
-    LOW_LEVEL = "low-level"
+    levels: Annotated[
+        list[Path] | None,
+        typer.Option("--levels", "-l", help="Level file, - for standard input; repeatable."),
+    ] = None
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, help="Levels to sample, if no file is given.")
+    ] = 1
+    seed: SeedOption = 0
 
-
-class Evaluation(StrEnum):
-    """In which order nodes are expanded."""
-
-    PHS_HAT = "phs_hat"
-    PHS_STAR = "phs_star"
-    LEVIN_TS = "levin_ts"
-    DEPTH = "depth"
-    DIST = "dist"
-    ASTAR = "astar"
-    WEIGHTED_ASTAR = "weighted_astar"
-    GBFS = "gbfs"
-
-
-class NetworkPrecision(StrEnum):
-    """Arithmetic of the networks."""
-
-    FP32 = "fp32"
-    INT8 = "int8"
+    def make(self, domain: Domain) -> list[Grid]:
+        """The levels of the files, or sampled ones."""
+        if self.levels:
+            return [level for file in self.levels for level in read_file(domain, file)]
+        return list(domain.sample(stream(self.seed, "solve"), self.count))
 
 
-class Dynamics(StrEnum):
-    """Who simulates what."""
+@dataclass(frozen=True, slots=True)
+class MethodOptions:
+    """Method, model and device."""
 
-    TRUE = "true"
-    LEARNED = "learned"
-    HYBRID = "hybrid"
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(methods.names())}. Default: the best the model allows."
+        ),
+    ] = None
+    model: ModelOption = None
+    settings_set: Annotated[
+        str | None,
+        typer.Option("--settings", help="A named set of settings: paper."),
+    ] = None
+    batch: Annotated[int, typer.Option(min=1, help="Levels in lockstep.")] = DEFAULT_BATCH
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads per network call; default: all, or one per worker."),
+    ] = None
+    device: Annotated[
+        str | None,
+        typer.Option(help="Run the networks in torch on cpu, cuda, cuda:1, … or auto."),
+    ] = None
+
+    def make(self, settings: Settings) -> Choice:
+        """The choice of the options."""
+        execution = Execution(self.batch, self.threads, self.device)
+        return Choice(self.method, settings, self.settings_set, self.model, execution)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """Output of the results."""
+
+    json: JsonOption = False
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write one JSON line per level.")
+    ] = None
+    gif: Annotated[Path | None, typer.Option(help="Animate the first plan found.")] = None
+    tree: Annotated[
+        Path | None,
+        typer.Option(help="Write the search trees as JSON, or one level's as Graphviz (.dot)."),
+    ] = None
 
 
 def register(app: typer.Typer) -> None:
@@ -80,89 +116,23 @@ def register(app: typer.Typer) -> None:
     app.command("solve")(solve_levels)
 
 
+@with_groups
 def solve_levels(
-    name: DomainArgument,
-    levels: Annotated[
-        list[Path] | None,
-        typer.Option("--levels", "-l", help="File of levels, - for standard input; repeatable."),
-    ] = None,
-    count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="Fresh levels, if no file is given.")
-    ] = 1,
-    seed: SeedOption = 0,
-    search: Annotated[
-        Search | None,
-        typer.Option(help="Children: subgoals and actions, only subgoals, only actions."),
-    ] = None,
-    evaluation: Annotated[
-        Evaluation | None, typer.Option(help="Order in which nodes are expanded.")
-    ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option(help="Share of low-level actions, in (0, 1], or 0+.")
-    ] = None,
-    dynamics: Annotated[
-        Dynamics, typer.Option(help="True rules, a learned model, or subgoals by the model.")
-    ] = Dynamics.TRUE,
-    model: Annotated[
-        str | None, typer.Option(help="Name or folder of a model; by default the domain's.")
-    ] = None,
-    precision: Annotated[
-        NetworkPrecision | None,
-        typer.Option(help="By default int8 where the model has it, and fp32 on a device."),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(help="Run the networks in torch on cpu, cuda, cuda:1, … or auto."),
-    ] = None,
-    mass: Annotated[
-        float | None,
-        typer.Option(help="Decode only the likeliest codes of this share, in (0, 1]."),
-    ] = None,
-    weight: Annotated[
-        float | None, typer.Option(help="Of the heuristic; above 1 is greedier, plans get longer.")
-    ] = None,
-    temperature: Annotated[
-        float | None, typer.Option(help="Of the prior; above 1 the heuristic decides more.")
-    ] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="Least probability of an action foreseen by the policy.")
-    ] = None,
-    hope: Annotated[
-        float | None, typer.Option(help="Least chance of a subgoal that is tried, in [0, 1).")
-    ] = None,
-    horizon: Annotated[
-        int | None, typer.Option(min=1, help="Most low-level steps to a subgoal.")
-    ] = None,
-    max_expansions: Annotated[int | None, typer.Option(min=0, help="Nodes per level.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(min=0, help="Seconds per level.")] = None,
-    max_memory: Annotated[
-        str | None, typer.Option(help="Memory of the nodes of a level, e.g. 500M or 2G.")
-    ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Levels in lockstep.")] = 64,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
-    threads: Annotated[
-        int | None,
-        typer.Option(min=1, help="Cores that share a network's rows; all, or one per worker."),
-    ] = None,
+    domain: DomainOptions,
+    problems: LevelOptions,
+    how: MethodOptions,
+    limits: BudgetOptions,
+    engine: EngineOptions,
+    output: OutputOptions,
+    settings: Settings,
     improve: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Time to shorten each plan.")
     ] = 0.0,
-    close_on_generation: Annotated[
-        bool, typer.Option("--close-on-generation", help="Never update a generated state.")
-    ] = False,
-    json: JsonOption = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write one JSON line per level.")
-    ] = None,
-    gif: Annotated[Path | None, typer.Option(help="Animate the first plan found.")] = None,
-    variant: VariantOption = None,
-    settings: SetOption = None,
-    plugins: PluginOption = None,
 ) -> None:
     """Solve levels: a plan for each, or a proof that there is none.
 
-    The search is complete unless it is told to use only subgoals or a learned model alone. The
-    exit code is 0 if all levels were solved, 1 if not, 2 for bad input, 130 if interrupted.
+    The search is complete unless it uses only subgoals or only learned dynamics. The exit code is
+    0 if all levels were solved, 1 if not, 2 for bad input, 130 if interrupted.
 
     For example:
 
@@ -170,64 +140,59 @@ def solve_levels(
 
       hips solve sliding_tiles --count 20 --seed 3 --max-seconds 60 --out results.jsonl
 
-      hips solve sokoban --levels - --search low-level --evaluation astar --json < level.txt
+      hips solve sokoban --levels - --method phs_star --evaluation astar --json < level.txt
     """
-    from hips.planner.budget import Budget
-    from hips.planner.components import SearchSettings
-    from hips.planner.expander import parse_epsilon
-    from hips.planner.outcomes import exit_code
-    from hips.planner.parallel import SolveOptions, solve_in_processes
-    from hips.planner.protocols import DynamicsMode
-
-    domain = make_domain(name, variant, settings, plugins)
-    if levels:
-        starts = [level for file in levels for level in read_file(domain, file)]
-    else:
-        starts = list(domain.sample(stream(seed, "solve"), count))
-    chosen = SearchSettings(
-        None if search is None else search.value,
-        None if evaluation is None else evaluation.value,
-        None if epsilon is None else parse_epsilon(epsilon),
-        DynamicsMode(dynamics.value),
-        close_on_generation=close_on_generation,
-        precision=None if precision is None else precision.value,
-        device=device,
-        threads=threads,
-        confidence=confidence,
-        hope=hope,
-        horizon=horizon,
-        mass=mass,
-        weight=weight,
-        temperature=temperature,
-    )
-    budget = Budget(max_expansions, max_seconds, parse_memory(max_memory))
-    drawn_from = None if levels else seed
-    options = SolveOptions(chosen, model, budget, batch, improve, drawn_from)
-    with _progress_bar(domain.name, len(starts)) as progress:
-        results = solve_in_processes(domain, starts, options, workers, progress)
-    pairs = zip(starts, results, strict=True)
-    records = [_record(domain, index, *pair) for index, pair in enumerate(pairs)]
-    _write(records, out, json)
-    if gif is not None:
-        _animate(domain, starts, results, gif)
-    if not json:
+    own = domain.make()
+    starts = problems.make(own)
+    seed = None if problems.levels else problems.seed
+    job = SolveJob(how.make(settings), limits.make(), improve, seed)
+    recorder = None
+    if output.tree is not None:
+        recorder = _recorder(own, starts, engine.workers)
+    with _progress_bar(own.name, len(starts), recorder) as observer:
+        results = solve_on(engine.make(), own, starts, job, observer)
+    records = [
+        _record(own, index, *pair) for index, pair in enumerate(zip(starts, results, strict=True))
+    ]
+    _write(records, output)
+    for message in dict.fromkeys(result.provenance.note for result in results):
+        if message:
+            note(message)
+    if output.gif is not None:
+        _animate(own, starts, results, output.gif)
+    if recorder is not None and output.tree is not None:
+        _write_trees(recorder, output.tree)
+    if not output.json:
         _report(records)
     raise typer.Exit(exit_code(result.outcome for result in results))
 
 
-def parse_memory(text: str | None) -> int | None:
-    """Bytes from a number with an optional unit (K, M, G, T), e.g. `500M`."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", text.strip().upper())
-    if match is None:
-        raise ConfigError(f"'{text}' is not an amount of memory; write e.g. 500M or 2G.")
-    return int(float(match[1]) * UNITS[match[2]])
+def _recorder(domain: Domain, starts: Sequence[Grid], workers: int) -> TreeRecorder:
+    sizes = {domain.for_grid(start) for start in starts}
+    if len(sizes) > 1 or workers > 1:
+        raise ConfigError("--tree needs levels of equal size and one worker.")
+    return TreeRecorder(sizes.pop())
+
+
+class _Watching(Observer):
+    """Counts results, and passes rounds and results on to a recorder."""
+
+    def __init__(self, results: Observer, recorder: TreeRecorder) -> None:
+        self.results, self.recorder = results, recorder
+
+    def on_round(self, round: Round) -> None:
+        """Passes the round to the recorder."""
+        self.recorder.on_round(round)
+
+    def on_result(self, index: int, result: Result) -> None:
+        """Passes the result to both."""
+        self.recorder.on_result(index, result)
+        self.results.on_result(index, result)
 
 
 @contextmanager
-def _progress_bar(label: str, total: int) -> Iterator[OnResult]:
-    """Counts finished and solved levels on stderr while there is a terminal to watch it."""
+def _progress_bar(label: str, total: int, recorder: TreeRecorder | None) -> Iterator[Observer]:
+    """Counts finished and solved levels on stderr if it is a terminal."""
     columns = (
         TextColumn("solving {task.description}"),
         BarColumn(),
@@ -244,7 +209,8 @@ def _progress_bar(label: str, total: int) -> Iterator[OnResult]:
             solved += result.solved
             bar.update(task, advance=1, solved=solved)
 
-        yield advance
+        counting = ResultObserver(advance)
+        yield counting if recorder is None else _Watching(counting, recorder)
 
 
 def _record(domain: Domain, index: int, start: Grid, result: Result) -> dict[str, Any]:
@@ -256,12 +222,24 @@ def _record(domain: Domain, index: int, start: Grid, result: Result) -> dict[str
     return record
 
 
-def _write(records: Sequence[dict[str, Any]], out: Path | None, to_stdout: bool) -> None:
+def _write(records: Sequence[dict[str, Any]], output: OutputOptions) -> None:
     text = "".join(json_format.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    if out is not None:
-        write_text(out, text)
-    if to_stdout:
+    if output.out is not None:
+        write_text(output.out, text)
+    if output.json:
         typer.echo(text, nl=False)
+
+
+def _write_trees(recorder: TreeRecorder, path: Path) -> None:
+    trees = recorder.trees
+    if path.suffix in GRAPHVIZ:
+        if len(trees) != 1:
+            raise ConfigError(
+                f"Graphviz output takes one tree, not {len(trees)}; write .json instead."
+            )
+        write_text(path, next(iter(trees.values())).to_graphviz())
+    else:
+        write_json(path, [trees[index].to_json() for index in sorted(trees)])
 
 
 def _animate(domain: Domain, starts: Sequence[Grid], results: Sequence[Result], gif: Path) -> None:
@@ -273,7 +251,7 @@ def _animate(domain: Domain, starts: Sequence[Grid], results: Sequence[Result], 
             actions = sized.spec.action_indices(result.plan)
             save_gif(plan_frames(sized, start, actions), gif)
             return
-    note(f"No plan was found, so {gif} was not written.")
+    note(f"No plan found; {gif} was not written.")
 
 
 def _report(records: Sequence[dict[str, Any]]) -> None:
@@ -302,9 +280,10 @@ def _report(records: Sequence[dict[str, Any]]) -> None:
 
 
 def _report_one(console: Console, record: dict[str, Any]) -> None:
-    spent = f"{record['expansions']} expansions, {record['seconds']:.2f} s"
+    plural = "" if record["expansions"] == 1 else "s"
+    spent = f"{record['expansions']} expansion{plural}, {record['seconds']:.2f} s"
     if record["length"] is None:
         console.print(f"{record['outcome']} after {spent} {record['message']}".strip())
         return
-    console.print(f"solved in {record['length']} steps ({spent})")
+    console.print(f"SOLVED in {record['length']} steps ({spent})")
     console.print(" ".join(record["plan"]), soft_wrap=True, highlight=False)

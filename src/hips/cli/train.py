@@ -2,33 +2,77 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from dataclasses import asdict
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
-from hips.cli.options import (
-    DomainArgument,
-    PluginOption,
-    SeedOption,
-    VariantOption,
-    make_domain,
-    note,
-)
+from hips.cli.groups import with_groups
+from hips.cli.options import DomainOptions, SeedOption, note
 from hips.errors import ConfigError, MissingExtraError
+from hips.training.schedule import SIZES, Size
 
-DOMAIN_PREFIX = "domain."
+
+@dataclass(frozen=True, slots=True)
+class MaterialOptions:
+    """Training data and warm start."""
+
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", help="Dataset folder; repeatable. Default: collect one first."),
+    ] = None
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option("--labels", help="File of `hips explore` for the heuristic; repeatable."),
+    ] = None
+    warm_start: Annotated[
+        str | None, typer.Option("--warm-start", help="Name or folder of a model to start from.")
+    ] = None
 
 
-class TrainingSize(StrEnum):
-    """How much to train."""
+@dataclass(frozen=True, slots=True)
+class ScopeOptions:
+    """What to train, and at what scale."""
 
-    SMOKE = "smoke"
-    LAPTOP = "laptop"
-    PAPER = "paper"
+    parts: Annotated[
+        list[str] | None,
+        typer.Option("--parts", help="Only these parts, separated by commas; repeatable."),
+    ] = None
+    stages: Annotated[
+        list[str] | None,
+        typer.Option("--stages", help="Only these stages, separated by commas; repeatable."),
+    ] = None
+    size: Annotated[str, typer.Option("--size", help=f"One of {', '.join(SIZES)}.")] = "laptop"
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--config",
+            metavar="NAME=VALUE",
+            help="Override a training setting, e.g. subgoals.num_codes=32; repeatable.",
+        ),
+    ] = None
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", help="JSON file of training settings.")
+    ] = None
+    segmentation: Annotated[
+        str | None, typer.Option("--segmentation", help="events, exact or detector.")
+    ] = None
+    seed: SeedOption = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Run folder and device."""
+
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Run folder; default runs/DOMAIN.")
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an earlier run.")] = False
+    device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1, …")] = None
+    threads: Annotated[int | None, typer.Option("--threads", min=1)] = None
 
 
 def register(app: typer.Typer) -> None:
@@ -36,99 +80,62 @@ def register(app: typer.Typer) -> None:
     app.command("train")(train_model)
 
 
+@with_groups
 def train_model(
-    name: DomainArgument,
-    data: Annotated[
-        list[Path] | None,
-        typer.Option("--data", help="Folder of `hips collect`; repeatable. None: collect first."),
-    ] = None,
-    size: Annotated[TrainingSize, typer.Option("--size")] = TrainingSize.LAPTOP,
-    stages: Annotated[
-        list[str] | None,
-        typer.Option("--stages", help="Only these, separated by commas; repeatable."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Run folder; default runs/DOMAIN.")
-    ] = None,
-    start: Annotated[
-        str | None, typer.Option("--start", help="Name or folder of a model to go on from.")
-    ] = None,
-    labels: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--labels", help="File of `hips explore` that the heuristic learns too; repeatable."
-        ),
-    ] = None,
-    seed: SeedOption = 0,
-    device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1, …")] = None,
-    threads: Annotated[int | None, typer.Option("--threads", min=1)] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an earlier run.")] = False,
-    segmentation: Annotated[
-        str | None, typer.Option("--segmentation", help="detector (REINFORCE), dp or events.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Override a setting (vqvae.num_codes=32) or the domain (domain.boxes=6).",
-        ),
-    ] = None,
-    variant: VariantOption = None,
-    plugins: PluginOption = None,
+    domain: DomainOptions, material: MaterialOptions, scope: ScopeOptions, run: RunOptions
 ) -> None:
-    """Train the networks of a domain and export them as a model.
+    """Train the parts of a domain's model, then export and score it.
 
-    Each stage is saved every two minutes; after a kill the same command with --resume goes on.
+    Each stage saves a checkpoint every two minutes; repeat the command with --resume to continue.
 
     For example:
 
       hips train sliding_tiles --size smoke --out runs/try
 
-      hips train sokoban --data data/sokoban --set vqvae.num_codes=32
+      hips train sokoban --recipe reproductions/sokoban.json --data data/sokoban
 
-      hips train sokoban --data data/more --start sokoban --out runs/more
+      hips train sokoban --data data/more --warm-start sokoban --out runs/more
 
       torchrun --nproc-per-node 2 -m hips train tsp --resume
     """
     try:
-        from hips.benchmark.validation import score
-        from hips.models import bundle
-        from hips.training.config import default_config, override
-        from hips.training.pipeline import STAGES
-        from hips.training.session import TrainingJob, train
+        from hips import parts
+        from hips.training.recipes import configure, read_recipe
+        from hips.training.run import MODEL, TrainingJob, train
     except ImportError as error:
         raise MissingExtraError(f"Training ({error.name})", "train") from None
 
-    chosen = tuple(",".join(stages).split(",")) if stages else STAGES
-    unknown = [stage for stage in chosen if stage not in STAGES]
-    if unknown:
-        raise ConfigError(f"Unknown stage '{unknown[0]}'. Available: {', '.join(STAGES)}.")
-    given = list(settings or ())
-    if segmentation is not None:
-        given.append(f"segmentation={segmentation}")
-    about_domain = [s.removeprefix(DOMAIN_PREFIX) for s in given if s.startswith(DOMAIN_PREFIX)]
-    about_training = [s for s in given if not s.startswith(DOMAIN_PREFIX)]
-    domain = make_domain(name, variant, about_domain, plugins)
-    config = override(default_config(domain, size.value, seed), about_training)
-    folder = out or Path("runs") / name
+    own = domain.make()
+    if scope.size not in SIZES:
+        raise ConfigError(f"Unknown size '{scope.size}'. Available: {', '.join(SIZES)}.")
+    recipe = None if scope.recipe is None else read_recipe(scope.recipe)
+    overrides = list(scope.config or ())
+    if scope.segmentation is not None:
+        overrides.append(f"segmentation.method={scope.segmentation}")
+    names = _split(scope.parts)
+    size = cast(Size, scope.size)
+    config = configure(own, parts.known(), names, size, scope.seed, recipe, overrides)
+    folder = run.out or Path("runs") / own.name
     job = TrainingJob(
-        domain=domain,
+        domain=own,
         config=config,
+        parts=parts.known(),
         out=folder,
-        data=tuple(data or ()),
-        stages=chosen,
-        resume=resume,
-        device=device,
-        threads=threads,
-        command=" ".join(["hips", *sys.argv[1:]]),
-        start=start,
-        labels=tuple(labels or ()),
+        data=tuple(material.data or ()),
+        labels=tuple(material.labels or ()),
+        stages=_split(scope.stages),
+        resume=run.resume,
+        warm_start=material.warm_start,
+        settings={} if recipe is None else recipe.settings,
+        device=run.device,
+        threads=run.threads,
+        command=shlex.join(["hips", *sys.argv[1:]]),
     )
-    run = train(job)
-    model = folder / "model"
-    if run.rank == 0 and (model / bundle.CARD).exists():
-        note("measuring the validation scores of the card")
-        scores = asdict(score(bundle.load(model, domain)))
-        bundle.add_to_card(model, {"scores": scores})
-        note(f"done: {model}")
+    trained = train(job)
+    if trained.card is not None:
+        note(f"done: {folder / MODEL}")
+
+
+def _split(given: list[str] | None) -> tuple[str, ...]:
+    """Splits names at commas."""
+    return tuple(name for one in given or () for name in one.split(",") if name)

@@ -1,4 +1,4 @@
-"""`check_domain`: tests any domain, shipped or a user's, against the contract of `Domain`."""
+"""`check_domain`: tests any domain, built-in or custom, against the contract of `Domain`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hips.domains.base import Actions, Domain, Grids, Preset, replay
+from hips.arrays import Actions, Grids
+from hips.domains.base import Domain, Preset, replay
 from hips.errors import ContractError, LevelError
 from hips.seeding import stream
 
@@ -19,7 +20,7 @@ MAX_SYMBOLS = 256
 CHECKED_SYMMETRIES = 16
 RENDERED_CELL = 12
 CONFIDENCE = 12.0
-"""Score of the true symbol of a cell, against 0 for all others, when decoding is checked."""
+"""Score of a cell's true symbol (all others: 0) when checking `decode`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class _Subject:
 
     Attributes:
         domain: the domain.
-        seed: seed of everything drawn while checking.
+        seed: seed of all random draws of the check.
         starts: sampled start states `[count, H, W]`.
         walks: states of random walks from the starts, `[count, WALK_LENGTH + 1, H, W]`.
     """
@@ -49,11 +50,11 @@ def check_domain(domain: Domain, rng_seed: int = 0, count: int = 6) -> None:
 
     Args:
         domain: the domain to check.
-        rng_seed: seed of the states and walks it is checked on.
+        rng_seed: seed of the states and walks to check on.
         count: number of start states.
 
     Raises:
-        ContractError: names the first broken promise and how it was broken.
+        ContractError: names the first violation and how it occurred.
     """
     if count < 1:
         raise ContractError(f"check_domain needs at least one start state, not {count}.")
@@ -71,7 +72,7 @@ def check_domain(domain: Domain, rng_seed: int = 0, count: int = 6) -> None:
 
 
 def _run(domain: Domain, part: str, check: Callable[..., None], *arguments: object) -> None:
-    """Runs one check; whatever the domain raises becomes a `ContractError` that names the part."""
+    """Runs one check; turns anything the domain raises into a `ContractError` naming the part."""
     name = getattr(domain, "name", type(domain).__name__)
     try:
         check(*arguments)
@@ -87,7 +88,7 @@ def _require(condition: object, message: str) -> None:
 
 
 def _require_grids(domain: Domain, grids: Grids, count: int, source: str) -> None:
-    """A batch of `count` grids of the spec's shape and alphabet."""
+    """Requires a batch of `count` grids of the spec's shape and alphabet."""
     expected = (count, *domain.spec.shape)
     _require(isinstance(grids, np.ndarray), f"{source} must return a NumPy array.")
     _require(grids.shape == expected, f"{source} returned shape {grids.shape}, not {expected}.")
@@ -95,7 +96,7 @@ def _require_grids(domain: Domain, grids: Grids, count: int, source: str) -> Non
     highest = int(grids.max(initial=0))
     _require(
         highest < domain.spec.num_symbols,
-        f"{source} returned symbol {highest}; the spec names 0 to {domain.spec.num_symbols - 1}.",
+        f"{source} returned symbol {highest}; the spec has 0 to {domain.spec.num_symbols - 1}.",
     )
 
 
@@ -108,8 +109,8 @@ def _require_flags(flags: npt.NDArray[np.bool_], count: int, source: str) -> Non
 
 def _check_spec(domain: Domain) -> None:
     spec = domain.spec
-    _require(spec.height >= 1 and spec.width >= 1, f"the shape {spec.shape} is empty.")
-    _require(1 <= spec.num_symbols <= MAX_SYMBOLS, f"{spec.num_symbols} symbols; 1 to 256 fit.")
+    _require(spec.height >= 1 and spec.width >= 1, f"the shape {spec.shape} has no cells.")
+    _require(1 <= spec.num_symbols <= MAX_SYMBOLS, f"{spec.num_symbols} symbols; use 1 to 256.")
     _require(spec.num_actions >= 1, "there are no actions.")
     _require(len(set(spec.symbols)) == spec.num_symbols, "two symbols have the same name.")
     _require(len(set(spec.actions)) == spec.num_actions, "two actions have the same name.")
@@ -127,17 +128,17 @@ def _check_sample(domain: Domain, seed: int, count: int) -> None:
     first, again = (domain.sample(stream(seed, "check", "sample"), count) for _ in range(2))
     _require_grids(domain, first, count, "sample")
     _require(np.array_equal(first, again), "the same seed gave different states.")
-    _require(not domain.is_goal(first).any(), "a start state is solved already.")
-    _require_grids(domain, domain.sample(stream(seed, "check", "none"), 0), 0, "sample of none")
+    _require(not domain.is_goal(first).any(), "a start state is already solved.")
+    _require_grids(domain, domain.sample(stream(seed, "check", "none"), 0), 0, "sample of count 0")
     border = domain.spec.border
     if border:
         inner = first.copy()
         inner[:, border:-border, border:-border] = 0
-        _require(not inner.any(), f"cells in the outer {border} rings are not all symbol 0.")
+        _require(not inner.any(), f"a cell in the outer {border} rings is not symbol 0.")
 
 
 def _check_step(domain: Domain, starts: Grids) -> None:
-    _require_grids(domain, domain.step(starts[:0], np.zeros(0, dtype=np.int64)), 0, "step of none")
+    _require_grids(domain, domain.step(starts[:0], np.zeros(0, dtype=np.int64)), 0, "empty step")
     for index, name in enumerate(domain.spec.actions):
         actions = np.full(len(starts), index, dtype=np.int64)
         before = starts.copy()
@@ -155,7 +156,7 @@ def _check_goals(subject: _Subject) -> None:
     goals = subject.domain.is_goal(states)
     _require_flags(goals, len(states), "is_goal")
     single = [bool(subject.domain.is_goal(state[None])[0]) for state in states]
-    _require(goals.tolist() == single, "a state's goal test depends on the rest of the batch.")
+    _require(goals.tolist() == single, "is_goal of a state depends on the rest of the batch.")
 
 
 def _plans(subject: _Subject, quality: float) -> Iterator[Actions]:
@@ -186,7 +187,7 @@ def _check_text(subject: _Subject) -> None:
         _require(np.array_equal(again, state), f"parse(text(s)) is not s for\n{domain.text(state)}")
     levels = domain.parse_many(domain.export(list(subject.starts), domain.formats[0]))
     same = len(levels) == len(subject.starts) and np.array_equal(np.stack(levels), subject.starts)
-    _require(same, f"parse_many does not read what export writes as '{domain.formats[0]}'.")
+    _require(same, f"parse_many does not read what export writes in format '{domain.formats[0]}'.")
 
 
 def _check_render(subject: _Subject) -> None:
@@ -206,7 +207,7 @@ def _check_legality(subject: _Subject) -> None:
         flags = domain.is_legal(walk, np.broadcast_to(walk[0], walk.shape).copy())
         _require_flags(flags, len(walk), "is_legal")
         example = domain.text(walk[int(flags.argmin())])
-        _require(flags.all(), f"a reachable state counts as illegal:\n{example}")
+        _require(flags.all(), f"is_legal rejects a reachable state:\n{example}")
     rng = stream(subject.seed, "check", "rubbish")
     for symbols in (domain.spec.num_symbols, MAX_SYMBOLS):
         rubbish = rng.integers(symbols, size=subject.starts.shape).astype(np.uint8)
@@ -225,8 +226,8 @@ def _check_decoding(subject: _Subject) -> None:
         decoded = domain.decode(scores, origins)
         _require_grids(domain, decoded, len(later), "decode")
         wrong = (decoded != later).any(axis=(1, 2))
-        _require(not wrong.any(), "decode does not return a state whose cells all score best.")
-        _require(domain.is_legal(later, origins).all(), "a state later in a plan is illegal.")
+        _require(not wrong.any(), "decode does not return the state whose cells all score best.")
+        _require(domain.is_legal(later, origins).all(), "is_legal rejects a later state of a plan.")
     rng = stream(subject.seed, "check", "scores")
     noise = rng.standard_normal((*subject.starts.shape, symbols)).astype(np.float32)
     _require_grids(domain, domain.decode(noise, subject.starts), len(noise), "decode of noise")
@@ -250,7 +251,7 @@ def _check_symmetries(subject: _Subject) -> None:
         same = np.array_equal(stepped, symmetry.transform(after))
         _require(same, f"'{symmetry.name}' does not commute with step.")
         goals = np.array_equal(domain.is_goal(stepped), domain.is_goal(after))
-        _require(goals, f"'{symmetry.name}' changes which states are goals.")
+        _require(goals, f"'{symmetry.name}' does not preserve goals.")
 
 
 def _check_pddl(subject: _Subject) -> None:
@@ -258,22 +259,24 @@ def _check_pddl(subject: _Subject) -> None:
     for start in subject.starts:
         task = domain.pddl(start)
         if task is None:
-            _require("pddl" not in domain.formats, "'pddl' is a format, but `pddl` returns None.")
+            _require("pddl" not in domain.formats, "`formats` has 'pddl', but `pddl` returns None.")
             return
         for text, kind in zip(task, ("domain", "problem"), strict=True):
-            _require(f"(define ({kind} " in text, f"there is no `(define ({kind} …`.")
+            _require(f"(define ({kind} " in text, f"the text has no `(define ({kind} …`.")
             _require(text.count("(") == text.count(")"), f"the {kind}'s parentheses do not match.")
-    _require(not len(domain.plan_from_pddl(["; no steps"])), "a plan without steps has actions.")
+    empty = domain.plan_from_pddl(["; no steps"])
+    _require(not len(empty), "plan_from_pddl returns actions for a plan without steps.")
     try:
         domain.plan_from_pddl(["(no-such-step)"])
     except LevelError:
         return
-    raise ContractError("plan_from_pddl must refuse a foreign step with a LevelError.")
+    raise ContractError("plan_from_pddl must reject an unknown step with a LevelError.")
 
 
 def _check_size(subject: _Subject) -> None:
     again = subject.domain.for_grid(subject.starts[0])
-    _require(again.spec == subject.domain.spec, "for_grid changes the domain for its own grids.")
+    same = again.spec == subject.domain.spec
+    _require(same, "for_grid changes the spec for a grid of the domain's own size.")
 
 
 def _check_anchors(subject: _Subject) -> None:
@@ -281,7 +284,7 @@ def _check_anchors(subject: _Subject) -> None:
     if not anchors:
         return
     unknown = [anchor for anchor in anchors if not 0 <= anchor < subject.domain.spec.num_symbols]
-    _require(not unknown, f"anchors {unknown} are no symbols.")
+    _require(not unknown, f"anchors {unknown} are not symbols.")
     counts = np.isin(subject.visited, anchors).sum(axis=(1, 2))
     wrong = int(counts[counts != 1][0]) if (counts != 1).any() else 1
     _require(wrong == 1, f"a state holds {wrong} anchors; every state must hold exactly one.")

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hips.domains.base import Grids, Symmetry
+from hips.arrays import Grids
+from hips.domains.base import Symmetry
 
 DIRECTIONS: dict[str, tuple[int, int]] = {
     "up": (-1, 0),
@@ -14,7 +15,7 @@ DIRECTIONS: dict[str, tuple[int, int]] = {
     "down": (1, 0),
     "left": (0, -1),
 }
-"""Row and column steps of the four moves, by name."""
+"""Row and column offsets of the four moves, by name."""
 
 
 def dihedral(
@@ -24,11 +25,11 @@ def dihedral(
 
     Args:
         actions: the domain's action names in order, each a key of `DIRECTIONS`.
-        square: whether height equals width. Otherwise only the half turn and the two
-            reflections remain, which keep the shape.
+        square: whether height equals width. If not, only the half turn and the two
+            reflections preserve the shape.
 
     Returns:
-        The seven rotations and reflections of a square, or the three of an oblong.
+        The seven rotations and reflections of a square, or the three of a rectangle.
     """
     transposed = (False, True) if square else (False,)
     return tuple(
@@ -43,7 +44,7 @@ def dihedral(
 def _symmetry(
     actions: Sequence[str], transpose: bool, flip_rows: bool, flip_columns: bool
 ) -> Symmetry:
-    """Transposes first (if asked), then reverses the rows and the columns."""
+    """Transposes first, then flips rows and columns, each if its flag is set."""
     name_of = {step: name for name, step in DIRECTIONS.items()}
     images = []
     for name in actions:

@@ -1,4 +1,4 @@
-"""What PDDL texts of grid domains share: cells, their neighbours, files and plans."""
+"""Shared PDDL code of grid domains: cells, neighbours, files and plans."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from hips.arrays import Actions, Grid
 from hips.domains._geometry import DIRECTIONS
-from hips.domains.base import Actions, Domain, Grid
+from hips.domains.base import Domain
 from hips.errors import LevelError
 
 NEXT_TO = {
@@ -17,7 +18,7 @@ NEXT_TO = {
     "down": "(above ?from ?to)",
     "left": "(beside ?to ?from)",
 }
-"""The condition under which a move in each direction leads from `?from` to `?to`."""
+"""Precondition of a move from `?from` to `?to`, by direction."""
 _NUMBER = re.compile(r"[\d.]+\s*:\s*")
 
 
@@ -27,7 +28,7 @@ def cell_name(row: int, column: int) -> str:
 
 
 def neighbours(height: int, width: int) -> str:
-    """Facts `(above a b)` and `(beside a b)` (a left of b) of a grid, one a line."""
+    """Facts `(above a b)` and `(beside a b)` (a left of b) of a grid, one per line."""
     facts = [
         f"(above {cell_name(row, column)} {cell_name(row + 1, column)})"
         for row in range(height - 1)
@@ -42,14 +43,14 @@ def neighbours(height: int, width: int) -> str:
 
 
 def domain_text(name: str, types: str, predicates: str, actions: str) -> str:
-    """A domain on a grid of cells whose actions come in four directions.
+    """PDDL text of a grid domain whose actions come in four directions.
 
     Args:
-        name: the PDDL domain.
-        types: its types, `cell` among them.
-        predicates: all but `above` and `beside`.
-        actions: the text of the actions, with `{name}` for a direction and `{next_to}` for the
-            condition that `?to` lies there.
+        name: name of the PDDL domain.
+        types: its types, including `cell`.
+        predicates: all except `above` and `beside`.
+        actions: template of the actions; `{name}` is a direction and `{next_to}` the
+            precondition that `?to` lies in it.
     """
     moves = "".join(actions.format(name=move, next_to=test) for move, test in NEXT_TO.items())
     return (
@@ -63,20 +64,20 @@ def domain_text(name: str, types: str, predicates: str, actions: str) -> str:
 
 
 def export(domain: Domain, states: Sequence[Grid]) -> str:
-    """The PDDL domain and then one problem a state, as the text of one file."""
+    """The PDDL domain followed by one problem per state, as the text of one file."""
     tasks = [task for state in states if (task := domain.pddl(state)) is not None]
     return "\n".join([*(rules for rules, _ in tasks[:1]), *(problem for _, problem in tasks)])
 
 
 def read_steps(lines: Iterable[str], step: re.Pattern[str], allowed: str) -> Actions:
-    """Actions of a plan file with one step a line.
+    """Actions of a plan file with one step per line.
 
-    Blank lines and comments (`;`) are skipped; steps may be numbered and in any case.
+    Skips blank lines and comments (`;`); steps may be numbered and in upper or lower case.
 
     Args:
         lines: the lines of the file.
         step: matches a whole step in lower case; its first group is the direction.
-        allowed: the steps there are, for the message about any other.
+        allowed: the valid steps, for the error message.
     """
     names = list(DIRECTIONS)
     actions: list[int] = []
@@ -92,7 +93,7 @@ def read_steps(lines: Iterable[str], step: re.Pattern[str], allowed: str) -> Act
 
 
 def read_moves(lines: Iterable[str], verbs: Sequence[str] = ("move",)) -> Actions:
-    """Actions of a plan whose steps are named `move-up`, `move-right` and so on."""
+    """Actions of a plan with steps such as `move-up` and `move-right`."""
     step = re.compile(rf"\(?\s*(?:{'|'.join(verbs)})-(\w+)(?:\s[\w\s\-]*)?\)?")
     allowed = ", ".join(f"{verb}-{name}" for verb in verbs for name in DIRECTIONS)
     return read_steps(lines, step, allowed)

@@ -2,7 +2,7 @@
 
 A domain is the only thing the rest of the package knows about a problem. Grids are handled in
 batches `[B, H, W]`; `step` is *pure* (its input is never modified) and *total* (an action that
-cannot be taken leaves the state as it is).
+cannot be taken leaves the state unchanged).
 """
 
 from __future__ import annotations
@@ -11,29 +11,16 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
 from hips.domains import defaults
 from hips.errors import ConfigError, LevelError
 
-Grid: TypeAlias = npt.NDArray[np.uint8]  # [H, W]
-Grids: TypeAlias = npt.NDArray[np.uint8]  # [B, H, W]
-Bools: TypeAlias = npt.NDArray[np.bool_]  # [B]
-Actions: TypeAlias = npt.NDArray[np.int64]  # [B], indices into `GridSpec.actions`
-Scores: TypeAlias = npt.NDArray[np.float32]  # [B, H, W, symbols]
-Image: TypeAlias = npt.NDArray[np.uint8]  # [height, width, 3]
-
 QUALITIES: Mapping[str, float] = {"paper": 0.0, "mixed": 0.5, "good": 0.8, "best": 1.0}
-"""Named points on the scale of demonstration quality, from wandering to near-optimal."""
-
-CONFIDENCE = 0.95
-"""Least probability of a foreseen action that is executed without asking again, by default."""
-
-HOPE = 0.2
-"""Least chance of getting to a subgoal with which it is tried, by default."""
+"""Named demonstration qualities, from wandering to near-optimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +32,9 @@ class GridSpec:
         width: columns of a grid.
         symbols: names of the cell values `0 … len(symbols) - 1`.
         actions: names of the actions; plans are exchanged by these names.
-        border: outer rings whose cells always hold symbol 0. Networks need not look at them.
-        anchors: symbols of which every state holds exactly one, such as the agent's. Networks
-            then look at grids from there; not together with a border.
+        border: number of outer rings whose cells are always symbol 0; networks crop them.
+        anchors: symbols of which every state has exactly one, such as the agent's. Networks
+            then see the grid centred on it. Cannot be combined with a border.
     """
 
     height: int
@@ -89,67 +76,25 @@ class GridSpec:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What suits a domain: the paper's hyperparameters, network sizes, data and default search.
+    """Hyperparameters of a domain: the paper's, or its author's recommendation.
 
     Attributes:
-        horizon: H, the most low-level steps to a subgoal.
+        horizon: H, the maximum number of low-level steps to a subgoal.
         num_codes: K, size of the VQ-VAE codebook.
         code_dimension: D, dimension of a code.
-        segment_penalty: α, cost of one more subgoal in a segmentation.
+        segment_penalty: α, cost of each additional subgoal in a segmentation.
         commitment: β, weight of the VQ-VAE's commitment loss.
-        channels: width of the state networks.
-        blocks: residual blocks of the state networks.
-        policy_channels: width of the subgoal-conditioned policy.
-        policy_blocks: residual blocks of the subgoal-conditioned policy.
-        attention: how many of the state networks' last blocks also attend over all cells.
-        downsample: cells are folded `downsample × downsample` into channels (large grids).
-        positions: whether networks learn an embedding of absolute positions. Without it they
-            take levels of any size.
-        motion: how many cells symbols move in few steps, where they move about.
-        max_distance: largest remaining distance the heuristic tells apart; what is farther looks
-            like a dead end to it, so choose it above the length of plans.
-        demonstrations: trajectories in the default dataset.
-        paper_demonstrations: trajectories in the paper's dataset.
-        quality: demonstration quality of the default dataset (see `QUALITIES`).
         epsilon: ε of eq:pi; 0 means the limit ε→0.
-        evaluation: name of the default evaluation function.
-        mass: share of the prior's mass whose codes are decoded.
-        weight: what the search multiplies the heuristic with; above 1 it is greedier.
-        temperature: what the search divides log π_SG by; above 1 it trusts the prior less.
-        confidence: least probability of a foreseen action that is executed without asking the
-            policy again.
-        hope: subgoals that the policy gives less chance of getting there are not tried.
-        reach: most low-level steps to a subgoal in search; None for the H of the model's training.
-        laptop: settings of training at laptop size that differ from the paper's, each as
-            `name=value`.
+        demonstrations: number of training trajectories.
     """
 
-    horizon: int
+    horizon: int = 10
     num_codes: int = 64
     code_dimension: int = 128
     segment_penalty: float = 0.1
     commitment: float = 0.1
-    channels: int = 48
-    blocks: int = 5
-    policy_channels: int = 32
-    policy_blocks: int = 4
-    attention: int = 0
-    downsample: int = 1
-    positions: bool = True
-    motion: int = 0
-    max_distance: int = 128
-    demonstrations: int = 10_000
-    paper_demonstrations: int = 10_000
-    quality: float = 1.0
     epsilon: float = 1e-3
-    evaluation: str = "phs_hat"
-    mass: float = 1.0
-    weight: float = 1.0
-    temperature: float = 1.0
-    confidence: float = CONFIDENCE
-    hope: float = HOPE
-    reach: int | None = None
-    laptop: tuple[str, ...] = ()
+    demonstrations: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +114,7 @@ class Domain(ABC):
 
     name: ClassVar[str]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Named parameter sets beside the default one, e.g. out-of-distribution instances."""
+    """Named parameter sets besides the default, e.g. out-of-distribution instances."""
     formats: ClassVar[tuple[str, ...]] = ("text",)
     """Formats that `export` writes; the first is the default."""
     environment_id: ClassVar[str | None] = None
@@ -181,13 +126,13 @@ class Domain(ABC):
         """Shape of the states, names of symbols and actions."""
 
     @property
-    @abstractmethod
     def preset(self) -> Preset:
-        """Hyperparameters that suit this domain."""
+        """Hyperparameters: the paper's, or your own."""
+        return Preset()
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, count: int) -> Grids:
-        """Solvable start states `[count, H, W]` that are not solved yet."""
+        """Samples solvable, unsolved start states `[count, H, W]`."""
 
     @abstractmethod
     def step(self, states: Grids, actions: Actions) -> Grids:
@@ -202,14 +147,14 @@ class Domain(ABC):
         return np.asarray((states < self.spec.num_symbols).all(axis=(1, 2)))
 
     def decode(self, scores: Scores, origins: Grids) -> Grids:
-        """The best grids for cell scores `[B, H, W, symbols]`; `is_legal` judges them later."""
+        """Best grids for cell scores `[B, H, W, symbols]`; they may be illegal (see `is_legal`)."""
         return np.asarray(scores.argmax(axis=-1), dtype=np.uint8)
 
     def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
         """Actions from `state` to a goal; `quality` 1 is near-optimal, 0 wanders.
 
         Raises:
-            ExpertError: no plan was found within the expert's effort.
+            ExpertError: the expert found no plan within its budget.
         """
         return defaults.breadth_first_plan(self, state, rng, quality)
 
@@ -247,7 +192,7 @@ class Domain(ABC):
         return defaults.export_text(self, states, format)
 
     def plan_formats(self, state: Grid, actions: Actions) -> Mapping[str, str]:
-        """A plan in the community's formats beside the action names, by name of the format."""
+        """The plan in the community's formats besides action names, by name of the format."""
         return {}
 
     def render(self, state: Grid, cell: int = 32) -> Image:
@@ -257,16 +202,16 @@ class Domain(ABC):
     # -- classical planners --------------------------------------------------------------------
 
     def pddl(self, state: Grid) -> tuple[str, str] | None:
-        """The PDDL domain and the problem of `state`; None if the domain writes no PDDL."""
+        """The PDDL domain and the problem of `state`; None without PDDL support."""
         return None
 
     def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
-        """The actions of a classical planner's plan for `pddl`, one step a line.
+        """The actions of a classical planner's plan for `pddl`, one step per line.
 
         Raises:
-            LevelError: with the line that is not a step of this domain.
+            LevelError: with the line that is not a step of the domain.
         """
-        raise ConfigError(f"'{self.name}' writes no PDDL, so there are no such plans to read.")
+        raise ConfigError(f"'{self.name}' writes no PDDL, so it cannot read PDDL plans.")
 
     # -- parameters ----------------------------------------------------------------------------
 
@@ -275,22 +220,22 @@ class Domain(ABC):
         return dataclasses.asdict(self) if dataclasses.is_dataclass(self) else {}
 
     def for_grid(self, grid: Grid) -> Self:
-        """This domain at the size of `grid`: itself, or a copy with other parameters.
+        """This domain at the size of `grid`: itself, or a copy with changed parameters.
 
         Raises:
-            LevelError: the domain cannot have that size.
+            LevelError: the domain does not support that size.
         """
         if grid.shape != self.spec.shape:
             height, width = self.spec.shape
             raise LevelError(
                 f"the level has {grid.shape[0]} rows and {grid.shape[1]} columns; "
-                f"'{self.name}' here takes {height} rows and {width} columns"
+                f"this '{self.name}' needs {height} rows and {width} columns"
             )
         return self
 
 
 class ScalarDomain(Domain):
-    """Base of domains that state their rules for one grid at a time; the batch is a loop."""
+    """Base of domains that define their rules for one grid; batches are loops over it."""
 
     @abstractmethod
     def step_one(self, state: Grid, action: int) -> Grid:
@@ -301,14 +246,14 @@ class ScalarDomain(Domain):
         """One solvable start state."""
 
     def step(self, states: Grids, actions: Actions) -> Grids:
-        """T(s, a) for a batch, one by one."""
+        """T(s, a) for a batch, one state at a time."""
         if not len(states):
             return states.copy()
         pairs = zip(states, actions, strict=True)
         return np.stack([self.step_one(state.copy(), int(action)) for state, action in pairs])
 
     def sample(self, rng: np.random.Generator, count: int) -> Grids:
-        """Start states, one by one; solved ones are drawn again."""
+        """Start states, one at a time; solved ones are redrawn."""
         drawn: list[Grid] = []
         while len(drawn) < count:
             state = self.sample_one(rng)
@@ -319,7 +264,7 @@ class ScalarDomain(Domain):
 
 
 def replay(domain: Domain, state: Grid, actions: Actions) -> Grids:
-    """All states of a plan, `[len(actions) + 1, H, W]`, the start first."""
+    """All states along a plan, `[len(actions) + 1, H, W]`, start first."""
     states = np.empty((len(actions) + 1, *state.shape), dtype=np.uint8)
     states[0] = state
     for i, action in enumerate(actions):
@@ -328,12 +273,12 @@ def replay(domain: Domain, state: Grid, actions: Actions) -> Grids:
 
 
 def parse_quality(text: str) -> float:
-    """A quality by name or as a number in [0, 1]."""
+    """Parses a quality: a name or a number in [0, 1]."""
     try:
         value = QUALITIES[text] if text in QUALITIES else float(text)
     except ValueError:
         value = float("nan")
     if not 0.0 <= value <= 1.0:
         names = ", ".join(QUALITIES)
-        raise ConfigError(f"Quality '{text}' is not one of {names} or a number from 0 to 1.")
+        raise ConfigError(f"Quality '{text}' is neither one of {names} nor a number from 0 to 1.")
     return value

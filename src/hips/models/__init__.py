@@ -1,1 +1,1 @@
-"""Trained models: the networks, the bundle on disk and a runtime that needs no torch."""
+"""Trained models: the card, the bundle on disk and a runtime without torch."""

@@ -1,81 +1,55 @@
-"""The networks as functions of arrays, and how ONNX Runtime runs them: no torch."""
+"""The graphs of a model as functions of arrays, without torch."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hips.domains import Actions, Grids, Scores
 from hips.errors import ModelError
-from hips.models.rows import RowThreads
+from hips.models.row_threads import RowThreads
 
-Floats = npt.NDArray[np.float32]
-Indices = npt.NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
-
+Piece = TypeVar("Piece")
+Array = npt.NDArray[Any]
 
 Precision = Literal["fp32", "int8"]
-INT8_SUFFIX = ".int8.onnx"
-GRAPHS = ("policy", "prior", "encoder", "decoder", "heuristic", "dynamics", "detector")
-
-
-class Runtime(Protocol):
-    """The networks as functions of arrays."""
-
-    def policy(self, states: Grids, subgoals: Grids) -> tuple[Floats, Floats]:
-        """Log π(a_1 … a_C | s, s_g), `[B, C, A]`, and the probability of getting there, `[B]`."""
-        ...
-
-    def prior(self, states: Grids) -> tuple[Floats, Floats]:
-        """Log π_SG `[B, K]` and log π_BC `[B, A]`."""
-        ...
-
-    def decode(self, states: Grids, parents: Indices, codes: Indices) -> Scores:
-        """Cell scores `[M, H, W, symbols]` of the subgoals `codes[m]` of `states[parents[m]]`."""
-        ...
-
-    def heuristic(self, states: Grids) -> Floats:
-        """Expected remaining steps `[B]`."""
-        ...
-
-    def dynamics(self, states: Grids, actions: Actions) -> Grids:
-        """Predicted next states `[B, H, W]`."""
-        ...
-
-    def detector(self, states: Grids) -> tuple[Floats, Floats, Floats]:
-        """Queries `[B, E]`, keys `[B, E]` and the bias of each distance `[H]`."""
-        ...
-
-    def encode(self, states: Grids, subgoals: Grids) -> Indices:
-        """The code of each step from a state to its subgoal, `[B]`."""
-        ...
 
 
 class ArrayFunction(Protocol):
     """One graph: named arrays in, a list of arrays out."""
 
-    def __call__(self, inputs: Mapping[str, npt.NDArray[Any]]) -> list[Any]:
+    def __call__(self, inputs: Mapping[str, Array]) -> list[Any]:
         """The graph's outputs, in order."""
         ...
 
 
-class Graph:
-    """One ONNX graph; its session starts at the first call."""
+class OnnxGraph:
+    """One ONNX graph, loaded once, at the first call; thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._session: Any = None
+        self._lock = threading.Lock()
 
-    @cached_property
-    def _session(self) -> Any:
+    def __call__(self, inputs: Mapping[str, Array]) -> list[Any]:
+        """The graph's outputs, in order."""
+        if self._session is None:
+            with self._lock:
+                if self._session is None:
+                    self._session = self._load()
+        outputs: list[Any] = self._session.run(None, dict(inputs))
+        return outputs
+
+    def _load(self) -> Any:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        # Rows are shared out among threads instead: see `hips.models.rows`.
+        # Threads share the rows instead: see `hips.models.row_threads`.
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
@@ -86,113 +60,44 @@ class Graph:
         except Exception as error:
             raise ModelError(f"{self.path}: not a usable ONNX graph ({error}).") from error
 
-    def __call__(self, inputs: Mapping[str, npt.NDArray[Any]]) -> list[Any]:
-        """The graph's outputs, in order."""
-        outputs: list[Any] = self._session.run(None, dict(inputs))
-        return outputs
-
 
 class GraphRuntime:
-    """A `Runtime` over one function for each name in `GRAPHS`.
+    """The graphs of a model by name; thread-safe.
 
     Args:
-        graphs: the functions.
-        threads: how many of them may run at once, each with a part of the rows.
+        graphs: the graphs as functions.
+        threads: number of threads that share the rows of a call.
     """
 
     def __init__(self, graphs: Mapping[str, ArrayFunction], threads: int = 1) -> None:
         self._graphs = graphs
         self._threads = RowThreads(threads)
-        self.calls = dict.fromkeys(graphs, 0)
-        """How often each graph was asked."""
 
-    def policy(self, states: Grids, subgoals: Grids) -> tuple[Floats, Floats]:
-        """Log π(a_1 … a_C | s, s_g), `[B, C, A]`, and the probability of getting there, `[B]`."""
-        actions, reachable = self._rowwise("policy", states=states, subgoals=subgoals)
-        return actions, reachable
+    def __contains__(self, graph: str) -> bool:
+        return graph in self._graphs
 
-    def prior(self, states: Grids) -> tuple[Floats, Floats]:
-        """Log π_SG `[B, K]` and log π_BC `[B, A]`."""
-        codes, actions = self._rowwise("prior", states=states)
-        return codes, actions
+    def call(self, graph: str, inputs: Mapping[str, Array]) -> list[Any]:
+        """The outputs of a graph, in order."""
+        if graph not in self._graphs:
+            available = ", ".join(self._graphs) or "none"
+            raise ModelError(f"The model has no graph '{graph}'. It has: {available}.")
+        return self._graphs[graph](inputs)
 
-    def decode(self, states: Grids, parents: Indices, codes: Indices) -> Scores:
-        """Cell scores `[M, H, W, symbols]` of the subgoals `codes[m]` of `states[parents[m]]`.
+    def rowwise(self, graph: str, **inputs: Array) -> list[Array]:
+        """The outputs of a graph whose inputs and outputs all have one row per state."""
 
-        Each thread looks only at the states that its rows need: few, if parents ascend.
-        """
+        def part(rows: slice) -> list[Array]:
+            return self.call(graph, {key: value[rows] for key, value in inputs.items()})
 
-        def part(rows: slice) -> Scores:
-            own = parents[rows]
-            first, last = own.min(initial=len(states)), own.max(initial=-1)
-            few = states[first : last + 1]
-            scores: Scores = self._graphs["decoder"](
-                {"states": few, "parents": own - first, "codes": codes[rows]}
-            )[0]
-            return scores
+        count = len(next(iter(inputs.values())))
+        parts = self.share(part, count)
+        return [joined(pieces) for pieces in zip(*parts, strict=True)]
 
-        self.calls["decoder"] += 1
-        return _joined(self._threads.run(part, len(codes)))
-
-    def heuristic(self, states: Grids) -> Floats:
-        """Expected remaining steps `[B]`."""
-        distances: Floats = self._rowwise("heuristic", states=states)[0]
-        return distances
-
-    def dynamics(self, states: Grids, actions: Actions) -> Grids:
-        """Predicted next states `[B, H, W]`."""
-        following: Grids = self._rowwise("dynamics", states=states, actions=actions)[0]
-        return following
-
-    def detector(self, states: Grids) -> tuple[Floats, Floats, Floats]:
-        """Queries `[B, E]`, keys `[B, E]` and the bias of each distance `[H]`."""
-        self.calls["detector"] += 1
-        queries, keys, bias = self._graphs["detector"]({"states": states})
-        return queries, keys, bias
-
-    def encode(self, states: Grids, subgoals: Grids) -> Indices:
-        """The code of each step from a state to its subgoal, `[B]`."""
-        codes: Indices = self._rowwise("encoder", states=states, subgoals=subgoals)[0]
-        return codes
-
-    def _rowwise(self, name: str, **inputs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """The outputs of a graph whose inputs and outputs all have one row for each state."""
-        graph = self._graphs[name]
-
-        def part(rows: slice) -> list[npt.NDArray[Any]]:
-            return graph({key: value[rows] for key, value in inputs.items()})
-
-        self.calls[name] += 1
-        parts = self._threads.run(part, len(inputs["states"]))
-        return [_joined(pieces) for pieces in zip(*parts, strict=True)]
+    def share(self, function: Callable[[slice], Piece], count: int) -> list[Piece]:
+        """Applies `function` to slices of `count` rows in parallel; results in order."""
+        return self._threads.run(function, count)
 
 
-def _joined(pieces: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
+def joined(pieces: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
+    """Concatenates arrays; a single one is not copied."""
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-
-
-class OnnxRuntime(GraphRuntime):
-    """The ONNX graphs of one bundle folder.
-
-    Args:
-        folder: the bundle.
-        files: names of the files that belong to it; others in the folder are left alone.
-        threads: how many cores share the rows of a call; 1 is best as soon as anything else runs.
-        precision: `int8` takes the quantised graphs where the bundle has them.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        files: Collection[str],
-        threads: int = 1,
-        precision: Precision = "fp32",
-    ) -> None:
-        names = {graph: _graph_file(graph, files, precision) for graph in GRAPHS}
-        graphs = {graph: Graph(folder / name) for graph, name in names.items()}
-        super().__init__(graphs, threads)
-
-
-def _graph_file(graph: str, files: Collection[str], precision: Precision) -> str:
-    quantised = f"{graph}{INT8_SUFFIX}"
-    return quantised if precision == "int8" and quantised in files else f"{graph}.onnx"

@@ -1,30 +1,31 @@
-"""h of the nodes of a lockstep: at once where it orders a queue, later where a guess will do.
+"""h of the nodes of a lockstep batch: computed immediately, or lazily where a guess will do.
 
-Actions beside subgoals have the share ε of the probability, so that hardly one of them is ever
-expanded; to know h of all of them would be a third to a half of what the heuristic has to do.
-Where the heuristic says how much nearer one action may bring a state, such a child waits in the
-queue with the h of its parent less that. Evaluations grow with h, so a child that is taken out of
-the queue too early is found out when its own h is computed, and goes back. Where evaluations do not
-look at the probability, ε does not keep such a child waiting, unless ε → 0.
+Low-level actions next to subgoals share the probability ε, so few of them are ever expanded;
+computing h for all of them would be a third to a half of the heuristic's work. If the heuristic
+declares by how much one action lowers h at most, such a child waits in the queue with its parent's
+h minus that amount. Evaluations are monotone in h, so when a child reaches the front too early,
+computing its own h shows this and the child goes back. If the evaluation ignores probabilities,
+ε does not hold such children back, so h is guessed only for ε → 0.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from hips.domains.base import Bools, Grids
+from hips.arrays import Bools, Grids, Ints
 from hips.errors import ContractError
+from hips.planner.children import Children
 from hips.planner.evaluations import Evaluation
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
-from hips.planner.protocols import Children, Heuristic, Ints, gain_of
+from hips.planner.protocols import Heuristic, calls_of, max_decrease_of
 
 MAX_DISTANCE = 1e9
-"""Larger heuristic values count as this one: a heuristic may despair, the search may not."""
+"""Upper limit of h: the search never discards a state because the heuristic gives it up."""
 
 
 class Estimates:
-    """Fills `h` of nodes in; with no heuristic all distances stay 0."""
+    """Fills in `h` of nodes; without a heuristic, all distances stay 0."""
 
     def __init__(
         self,
@@ -35,34 +36,34 @@ class Estimates:
     ) -> None:
         self.table, self.ledger, self.evaluation = table, ledger, evaluation
         self.heuristic = heuristic if evaluation.uses_heuristic else None
-        self.gain = gain_of(heuristic)
+        self.max_decrease = max_decrease_of(heuristic)
 
     def estimate(self, ids: Ints, parents: Ints, wanted: Bools, children: Children) -> None:
-        """Gives the `wanted` of the nodes `ids`, children of nodes `parents`, an h; all `[M]`."""
+        """Sets h of the `wanted` nodes among `ids`, children of nodes `parents`; all `[M]`."""
         if self.heuristic is None or not wanted.any():
             return
-        if self.gain is not None:
+        if self.max_decrease is not None:
             late = wanted & self._can_wait(parents, children)
-            self._guess(ids[late], parents[late], self.gain)
+            self._guess(ids[late], parents[late], self.max_decrease)
             wanted = wanted & ~late
         if wanted.any():
             self._compute(self.heuristic, ids[wanted], children.states[wanted])
 
     def is_guessed(self, ids: Ints) -> Bools:
-        """Of which nodes h was never computed, `[B]`."""
+        """Which nodes have only a guessed h, `[B]`."""
         guessed: Bools = self.table.nodes["guessed"][ids] > 0
         return guessed
 
     def settle(self, ids: Ints) -> None:
-        """Computes h of nodes that had only a guess."""
+        """Computes h of nodes with a guessed h."""
         if self.heuristic is not None:
             self._compute(self.heuristic, ids, self.table.states(ids))
             self.table.nodes["guessed"][ids] = False
 
     def _can_wait(self, parents: Ints, children: Children) -> Bools:
-        """Which children are unlikely actions beside subgoals, of parents whose h is known."""
+        """Which children are unlikely actions next to subgoals, of parents whose h is known."""
         subgoal = children.kinds >= 0
-        num_parents = len(children.network_calls)
+        num_parents = len(children.costs.network_rows)
         jumps = np.zeros(num_parents, dtype=np.bool_)
         jumps[children.parents[subgoal]] = True
         unlikely = ~subgoal & jumps[children.parents]
@@ -70,13 +71,13 @@ class Estimates:
             unlikely &= children.tiers > 0
         return np.asarray(unlikely & (self.table.nodes["kind"][parents] != ROOT))
 
-    def _guess(self, ids: Ints, parents: Ints, gain: float) -> None:
+    def _guess(self, ids: Ints, parents: Ints, decrease: float) -> None:
         nodes = self.table.nodes
-        nodes["h"][ids] = np.maximum(nodes["h"][parents] - gain, 0.0)
+        nodes["h"][ids] = np.maximum(nodes["h"][parents] - decrease, 0.0)
         nodes["guessed"][ids] = True
 
     def _compute(self, heuristic: Heuristic, ids: Ints, states: Grids) -> None:
-        """Stores h of nodes; values that are no distance are clamped and counted."""
+        """Stores h of nodes; clamps and counts values that are not finite and non-negative."""
         distances = np.asarray(heuristic.distances(states), dtype=np.float64)
         if distances.shape != ids.shape:
             raise ContractError(
@@ -86,4 +87,4 @@ class Estimates:
         self.table.nodes["h"][ids] = sane
         slots = self.table.nodes["slot"][ids]
         np.add.at(self.ledger.count("clamped"), slots, sane != distances)
-        np.add.at(self.ledger.count("network_calls"), slots, heuristic.calls)
+        np.add.at(self.ledger.count("network_rows"), slots, calls_of(heuristic))

@@ -1,4 +1,4 @@
-"""Evaluation functions: in which order nodes are expanded.
+"""Evaluation functions: the order of expansion.
 
 Each is a vectorised function of `g` (depth in nodes), `steps` (low-level steps l), `log_pi`
 (log π(n)) and `h` (estimated remaining steps), all `[M]`, and returns keys `[M]`; the smallest is
@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from hips.arrays import Floats, Ints
 from hips.errors import ConfigError
 from hips.registry import Registry
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Floats: TypeAlias = npt.NDArray[np.float64]
 KeyFunction: TypeAlias = Callable[[Ints, Ints, Floats, Floats], Floats]
 
 DEFAULT_WEIGHT = 2.0
@@ -27,10 +25,10 @@ DEFAULT_WEIGHT = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A key function and what it looks at.
+    """A key function and what it depends on.
 
     Attributes:
-        key: `(g, steps, log_pi, h) -> keys`, all `[M]`; must not fall as h grows.
+        key: `(g, steps, log_pi, h) -> keys`, all `[M]`; must not decrease as h grows.
         uses_heuristic: whether h matters; if not, no heuristic is computed.
         uses_policy: whether log π matters; if not, ε only chooses between "equal" (ε > 0) and
             "only when the high level would fail" (ε → 0), the two strategies of app:gbfs.
@@ -47,7 +45,7 @@ EVALUATIONS: Registry[Evaluation] = Registry("evaluation function")
 def register(
     name: str, *, uses_heuristic: bool = True, uses_policy: bool = True
 ) -> Callable[[KeyFunction], KeyFunction]:
-    """Decorator that makes a key function known by `name`.
+    """Decorator that registers a key function as `name`.
 
     >>> @register("breadth_first_example", uses_heuristic=False, uses_policy=False)
     ... def breadth_first_example(g, steps, log_pi, h):
@@ -104,7 +102,7 @@ def astar(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
 def weighted(weight: float) -> Evaluation:
     """f(n) = l + weight * h, for any weight ≥ 0."""
     if not 0.0 <= weight < np.inf:
-        raise ConfigError(f"A heuristic weight of {weight} is impossible; give 0 or more.")
+        raise ConfigError(f"A heuristic weight of {weight} is invalid; give 0 or more.")
 
     def key(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
         return steps + weight * h

@@ -9,68 +9,69 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hips.domains.base import CONFIDENCE, Bools, Domain, Grids
+from hips.arrays import Bools, Floats, Grids, Ints, Ints32
+from hips.domains.base import Domain
 from hips.errors import ConfigError, ContractError
 from hips.planner import rollouts
+from hips.planner.children import Children, Costs, Fate, Rejected
+from hips.planner.packing import differ, pack
+from hips.planner.proposals import (
+    count_fates,
+    merge,
+    normalise,
+    rejections,
+    screen,
+    sort_by_parent,
+)
 from hips.planner.protocols import (
     ActionPolicy,
-    Children,
     Dynamics,
     DynamicsMode,
-    Floats,
     Heuristic,
-    Ints,
     Proposals,
     ReachPolicy,
     SubgoalGenerator,
+    calls_of,
     checked_log_probabilities,
 )
-from hips.planner.rows import as_rows, merge_equal, rows_differ
+from hips.planner.rollouts import RolloutLimits, Simulator
+from hips.planner.settings import TO_ZERO
 from hips.planner.stopwatch import Stopwatch
 
 T = TypeVar("T", bound=np.generic)
 
-TO_ZERO = 0.0
-"""The value of ε that stands for the limit ε → 0."""
-
-
-def parse_epsilon(text: str) -> float:
-    """ε from text: a number in (0, 1], or `0+` (also `->0`, `→0`) for the limit.
-
-    >>> parse_epsilon("1e-3"), parse_epsilon("0+")
-    (0.001, 0.0)
-    """
-    if text in {"0+", "->0", "→0"}:
-        return TO_ZERO
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 < value <= 1.0:
-        raise ConfigError(f"ε '{text}' is not in (0, 1]; write 0+ for the limit ε→0.")
-    return value
-
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """Children of one sort before mixing; fields as in `Children`."""
+    """Children of one kind before mixing; fields as in `Children`."""
 
     parents: Ints
     states: Grids
     log_probabilities: Floats
     lengths: Ints
-    kinds: npt.NDArray[np.int32]
+    kinds: Ints32
     actions: npt.NDArray[np.uint8]
 
 
-@dataclass(slots=True)
-class _Costs:
-    """Counts per parent, `[B]`, and where the time went."""
+class _Books:
+    """Running costs of one expansion of B nodes; see `Costs`."""
 
-    environment_steps: Ints
-    model_calls: Ints
-    network_calls: Ints
-    watch: Stopwatch
+    def __init__(self, count: int) -> None:
+        self.environment, self.rows, self.calls, self.network = np.zeros((4, count), dtype=np.int64)
+        self.proposals = np.zeros((count, len(Fate)), dtype=np.int64)
+        self.watch = Stopwatch()
+        self.rejected: Rejected | None = None
+        self.action_log_probabilities: Floats | None = None
+
+    def costs(self) -> Costs:
+        return Costs(
+            self.environment,
+            self.rows,
+            self.calls,
+            self.network,
+            self.proposals,
+            self.watch.seconds,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,151 +81,169 @@ class Hybrid:
     Attributes:
         domain: the true domain.
         generator: proposes subgoals; None for low-level search.
-        low_level: π_BC over actions; None leaves actions out: plain HIPS, not complete.
-        epsilon: ε in (0, 1], or 0 for the limit ε → 0, in which nodes that subgoals reached always
+        action_policy: π_BC over actions; None leaves actions out: plain HIPS, not complete.
+        epsilon: ε in (0, 1], or 0 for the limit ε → 0, where nodes reached by subgoals always
             come first and π_SG and π_BC are not mixed.
-        reach: policy that fills in the actions to a subgoal, if the generator proposes states.
+        reach_policy: finds the actions to a subgoal, if the generator proposes states.
         heuristic: h, or None for h = 0.
-        mode: who simulates what.
-        model: learned dynamics, for modes other than `TRUE`.
-        horizon: most low-level steps to a subgoal; None takes the domain's preset.
-        confidence: least probability of a foreseen action that is executed without asking again.
-        hope: least probability of getting to a subgoal with which its rollout goes on.
+        mode: which dynamics simulate subgoals and actions.
+        dynamics: learned dynamics, for modes other than `TRUE`.
+        limits: limits of a rollout to a subgoal; None takes the domain's horizon.
     """
 
     domain: Domain
     generator: SubgoalGenerator | None = None
-    low_level: ActionPolicy | None = None
+    action_policy: ActionPolicy | None = None
     epsilon: float = 1e-3
-    reach: ReachPolicy | None = None
+    reach_policy: ReachPolicy | None = None
     heuristic: Heuristic | None = None
     mode: DynamicsMode = DynamicsMode.TRUE
-    model: Dynamics | None = None
-    horizon: int | None = None
-    confidence: float = CONFIDENCE
-    hope: float = 0.0
+    dynamics: Dynamics | None = None
+    limits: RolloutLimits | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.epsilon <= 1.0:
             raise ConfigError(f"ε = {self.epsilon} is not in (0, 1]; 0 means the limit ε→0.")
-        if self.generator is None and self.low_level is None:
+        if self.generator is None and self.action_policy is None:
             raise ConfigError("A search needs a subgoal generator, low-level actions, or both.")
         if self.generator is None and self.epsilon < 1.0:
             object.__setattr__(self, "epsilon", 1.0)
-        if self.mode is not DynamicsMode.TRUE and self.model is None:
-            raise ConfigError(f"Dynamics '{self.mode.value}' needs a learned model; there is none.")
-        if not 0.0 < self.confidence <= 1.0:
-            raise ConfigError(f"A confidence of {self.confidence} is not in (0, 1].")
-        if not 0.0 <= self.hope < 1.0:
-            raise ConfigError(f"A hope of {self.hope} is not in [0, 1).")
-        if self.horizon is not None and self.horizon < 1:
-            raise ConfigError(f"A horizon of {self.horizon} steps is impossible; give 1 or more.")
+        if self.mode is not DynamicsMode.TRUE and self.dynamics is None:
+            raise ConfigError(
+                f"Dynamics '{self.mode.value}' needs learned dynamics; give a model with them."
+            )
+        if self.limits is None:
+            object.__setattr__(self, "limits", RolloutLimits(self.domain.preset.horizon))
 
     @property
     def complete(self) -> bool:
         """Whether every applicable action is a child, made by the true domain."""
-        return self.low_level is not None and self.mode is not DynamicsMode.LEARNED
+        return self.action_policy is not None and self.mode is not DynamicsMode.LEARNED
 
-    def expand(self, states: Grids) -> Children:
+    def expand(self, states: Grids, explain: bool = False) -> Children:
         """Children of `states [B, H, W]`; each parent's probabilities sum to 1 (ε > 0)."""
-        environment, model, network = np.zeros((3, len(states)), dtype=np.int64)
-        costs = _Costs(environment, model, network, Stopwatch())
-        subgoals = self._subgoals(states, costs)
-        actions = self._actions(states, costs)
-        costs.watch.lap("actions")
-        return self._mix(len(states), subgoals, actions, costs)
+        books = _Books(len(states))
+        subgoals = self._subgoals(states, books, explain)
+        actions = self._actions(states, books)
+        books.watch.lap("actions")
+        return self._mix(len(states), subgoals, actions, books)
 
     # -- subgoals ------------------------------------------------------------------------------
 
-    def _subgoals(self, states: Grids, costs: _Costs) -> _Edges:
-        """Distinct subgoals that were reached, with π_SG normalised over them."""
-        if self.generator is None or (self.epsilon == 1.0 and self.low_level is not None):
+    def _subgoals(self, states: Grids, books: _Books, explain: bool) -> _Edges:
+        """Distinct reached subgoals, with π_SG normalised over them."""
+        if self.generator is None or (self.epsilon == 1.0 and self.action_policy is not None):
             return _no_edges(states)
         proposals = self.generator.propose(states)
-        costs.watch.lap("proposals")
+        books.watch.lap("proposals")
         proposals.check(states, self.domain.spec.num_actions)
-        costs.network_calls += proposals.calls
-        proposals = usable_targets(self.domain, states, _sorted_by_parent(proposals))
-        parents = proposals.parents
-        costs.watch.lap("filter")
-        ends = self._reach(states, proposals, costs)
-        costs.watch.lap("rollouts")
-        kept = self._valid(ends.states, ends.success, states, parents)
-        kept, log_probabilities = _merge_equal(
-            kept, parents, ends.states, ends.lengths, proposals.log_probabilities
+        books.network += proposals.calls
+        books.action_log_probabilities = self._shared_actions(proposals)
+        ordered = sort_by_parent(proposals)
+        screened = screen(self.domain, states, ordered)
+        usable, fates = screened.usable, screened.fates
+        parents = usable.parents
+        books.watch.lap("filter")
+        ends = self._reach(states, usable, books)
+        books.watch.lap("rollouts")
+        valid = self._valid(ends.states, ends.success, states, parents)
+        kept, log_probabilities = merge(
+            valid, parents, ends.states, ends.lengths, usable.log_probabilities
         )
+        fates[screened.rows] = Fate.UNREACHED
+        fates[screened.rows[valid]] = Fate.REPEATED
+        fates[screened.rows[kept]] = Fate.KEPT
+        books.proposals += count_fates(ordered.parents, fates, len(states))
+        if explain:
+            books.rejected = rejections(ordered, fates, ends.states)
         return _Edges(
             parents[kept],
             ends.states[kept],
-            _normalise(log_probabilities, parents[kept], len(states)),
+            normalise(log_probabilities, parents[kept], len(states)),
             ends.lengths[kept],
-            proposals.codes[kept].astype(np.int32),
+            usable.codes[kept].astype(np.int32),
             ends.actions[kept],
         )
 
-    def _reach(self, states: Grids, proposals: Proposals, costs: _Costs) -> rollouts.Rollouts:
-        """Rolls out to every target, or executes every action list."""
-        in_model = self.mode is not DynamicsMode.TRUE
-        step = self.model.step if in_model and self.model is not None else self.domain.step
-        is_goal, parents = self.domain.is_goal, proposals.parents
+    def _shared_actions(self, proposals: Proposals) -> Floats | None:
+        """π_BC, if the generator shares the action policy's network and returned it."""
+        shared = getattr(self.generator, "action_policy", None)
+        if self.action_policy is None or shared is not self.action_policy:
+            return None
+        return proposals.action_log_probabilities
+
+    def _reach(self, states: Grids, proposals: Proposals, books: _Books) -> rollouts.Rollouts:
+        """Rolls out towards every target, or executes every action list."""
+        assert self.limits is not None
+        learned = self.mode is not DynamicsMode.TRUE
+        simulator = Simulator(self._step_function(learned).step, self.domain.is_goal)
+        starts, parents = states[proposals.parents], proposals.parents
         if proposals.actions is not None:
-            ends = rollouts.execute(step, is_goal, states[parents], proposals.actions)
-        elif self.reach is None or proposals.targets is None:
-            raise ContractError("a generator that proposes states needs a policy to reach them")
+            ends = rollouts.execute(simulator, starts, proposals.actions)
+        elif self.reach_policy is None or proposals.targets is None:
+            raise ContractError("a generator that proposes states needs a reach policy")
         else:
-            horizon = self.horizon or self.domain.preset.horizon
-            starts, targets = states[parents], proposals.targets
             ends = rollouts.follow(
-                step, is_goal, self.reach, starts, targets, horizon, self.confidence, self.hope
+                simulator, self.reach_policy, starts, proposals.targets, self.limits
             )
-            np.add.at(costs.network_calls, parents, ends.policy_calls * self.reach.calls)
-        np.add.at(
-            costs.model_calls if in_model else costs.environment_steps, parents, ends.simulated
-        )
+            calls = calls_of(self.reach_policy)
+            np.add.at(books.network, parents, ends.policy_calls * calls)
+        np.add.at(books.rows if learned else books.environment, parents, ends.simulated)
+        if learned:
+            np.maximum.at(books.calls, parents, ends.simulated)
         return ends
 
+    def _step_function(self, learned: bool) -> Dynamics:
+        return self.dynamics if learned and self.dynamics is not None else self.domain
+
     def _valid(self, candidates: Grids, wanted: Bools, states: Grids, parents: Ints) -> Ints:
-        """Indices of wanted grids that differ from the parent; a model's must also be legal."""
+        """Indices of `wanted` grids that differ from their parent; learned ones must be legal."""
         rows = np.flatnonzero(wanted)
-        rows = rows[rows_differ(as_rows(candidates[rows]), as_rows(states[parents[rows]]))]
+        rows = rows[differ(pack(candidates[rows]), pack(states[parents[rows]]))]
         if self.mode is DynamicsMode.TRUE or not len(rows):
             return rows
         return rows[self.domain.is_legal(candidates[rows], states[parents[rows]])]
 
     # -- actions -------------------------------------------------------------------------------
 
-    def _actions(self, states: Grids, costs: _Costs) -> _Edges:
+    def _actions(self, states: Grids, books: _Books) -> _Edges:
         """Every action that changes the state, with π_BC normalised over them."""
-        if self.low_level is None:
+        if self.action_policy is None:
             return _no_edges(states)
         count, num_actions = len(states), self.domain.spec.num_actions
-        in_model = self.mode is DynamicsMode.LEARNED
-        step = self.model.step if in_model and self.model is not None else self.domain.step
+        learned = self.mode is DynamicsMode.LEARNED
         actions = np.arange(count * num_actions) % num_actions
         repeated = np.repeat(states, num_actions, axis=0)
-        reached = step(repeated, actions)
-        (costs.model_calls if in_model else costs.environment_steps)[:] += num_actions
-        applicable = rows_differ(as_rows(reached), as_rows(repeated))
-        if in_model:
+        reached = self._step_function(learned).step(repeated, actions)
+        (books.rows if learned else books.environment)[:] += num_actions
+        applicable = differ(pack(reached), pack(repeated))
+        if learned:
+            books.calls += 1
             applicable &= self.domain.is_legal(reached, repeated)
-        log_probabilities = checked_log_probabilities(
-            self.low_level.log_probabilities(states), (count, num_actions), "an action policy"
-        )
-        costs.network_calls += self.low_level.calls
+        log_probabilities = self._action_log_probabilities(states, books)
         rows = np.flatnonzero(applicable)
         parents = rows // num_actions
         return _Edges(
             parents,
             reached[rows],
-            _normalise(log_probabilities.reshape(-1)[rows], parents, count),
+            normalise(log_probabilities.reshape(-1)[rows], parents, count),
             np.ones(len(rows), dtype=np.int64),
             ~actions[rows].astype(np.int32),
             np.zeros((0, 0), dtype=np.uint8),
         )
 
+    def _action_log_probabilities(self, states: Grids, books: _Books) -> Floats:
+        assert self.action_policy is not None
+        values = books.action_log_probabilities
+        if values is None:
+            values = self.action_policy.log_probabilities(states)
+            books.network += calls_of(self.action_policy)
+        shape = (len(states), self.domain.spec.num_actions)
+        return checked_log_probabilities(values, shape, "an action policy")
+
     # -- both ----------------------------------------------------------------------------------
 
-    def _mix(self, count: int, subgoals: _Edges, actions: _Edges, costs: _Costs) -> Children:
+    def _mix(self, count: int, subgoals: _Edges, actions: _Edges, books: _Books) -> Children:
         """eq:pi. A node without subgoals gives all the mass to its actions, and vice versa."""
         num_subgoals, num_actions = len(subgoals.parents), len(actions.parents)
         tiers = np.zeros(num_subgoals + num_actions, dtype=np.uint8)
@@ -241,14 +260,12 @@ class Hybrid:
             tiers,
             exact,
             subgoals.actions,
-            costs.environment_steps,
-            costs.model_calls,
-            costs.network_calls,
-            costs.watch.seconds,
+            books.costs(),
+            books.rejected,
         )
 
     def _shares(self, count: int, subgoals: Ints, actions: Ints) -> Floats | float:
-        """Log of the share 1 - ε or ε of each child's sort, given the parents of both sorts."""
+        """Log of the share (1 - ε or ε) of each child's kind, given the parents of both kinds."""
         if self.epsilon in (TO_ZERO, 1.0) or not len(subgoals) or not len(actions):
             return 0.0
         with_subgoals, with_actions = np.zeros((2, count), dtype=np.bool_)
@@ -263,7 +280,7 @@ class Hybrid:
 
 
 def _joined(subgoals: npt.NDArray[T], actions: npt.NDArray[T]) -> npt.NDArray[T]:
-    """Both one after the other, copying nothing if there is only one sort."""
+    """Concatenates both; copies nothing if one is empty."""
     if not len(subgoals):
         return actions
     return np.concatenate([subgoals, actions]) if len(actions) else subgoals
@@ -273,56 +290,3 @@ def _no_edges(states: Grids) -> _Edges:
     none = np.zeros(0, dtype=np.int64)
     no_actions = np.zeros((0, 0), dtype=np.uint8)
     return _Edges(none, states[:0], np.zeros(0), none, none.astype(np.int32), no_actions)
-
-
-def usable_targets(domain: Domain, states: Grids, proposals: Proposals) -> Proposals:
-    """Drops illegal targets, the states themselves, and repetitions, before any rollout."""
-    if proposals.targets is None:
-        return proposals
-    targets, parents = proposals.targets, proposals.parents
-    rows = np.flatnonzero(rows_differ(as_rows(targets), as_rows(states[parents])))
-    if len(rows):
-        rows = rows[domain.is_legal(targets[rows], states[parents[rows]])]
-    no_lengths = np.zeros(len(targets), dtype=np.int64)
-    rows, log_probabilities = _merge_equal(
-        rows, parents, targets, no_lengths, proposals.log_probabilities
-    )
-    return Proposals(parents[rows], proposals.codes[rows], log_probabilities, targets[rows])
-
-
-def _sorted_by_parent(proposals: Proposals) -> Proposals:
-    """The same proposals, those of a parent together and in their order."""
-    order = np.argsort(proposals.parents, kind="stable")
-    log_probabilities = checked_log_probabilities(
-        proposals.log_probabilities, (len(order),), "a generator's log_probabilities"
-    )
-    return Proposals(
-        proposals.parents[order],
-        proposals.codes[order],
-        log_probabilities[order],
-        None if proposals.targets is None else proposals.targets[order],
-        None if proposals.actions is None else proposals.actions[order],
-    )
-
-
-def _merge_equal(
-    rows: Ints, parents: Ints, states: Grids, lengths: Ints, log_probabilities: Floats
-) -> tuple[Ints, Floats]:
-    """Of `rows` with the same parent and state keeps the shortest (then first) one.
-
-    Returns the kept rows, in order, and their log-probabilities, those of their equals added.
-    """
-    kept, merged = merge_equal(
-        parents[rows], as_rows(states[rows]), lengths[rows], log_probabilities[rows]
-    )
-    return rows[kept], merged
-
-
-def _normalise(log_probabilities: Floats, parents: Ints, count: int) -> Floats:
-    """Makes each parent's probabilities sum to 1."""
-    best = np.full(count, -np.inf)
-    np.maximum.at(best, parents, log_probabilities)
-    shifted = log_probabilities - best[parents]
-    totals = np.bincount(parents, weights=np.exp(shifted), minlength=count)
-    normalised: Floats = shifted - np.log(totals[parents])
-    return normalised

@@ -1,7 +1,7 @@
-"""Subgoal generators that need no training. None of them is complete: wrap them in `Hybrid`.
+"""Subgoal generators that need no training. None is complete by itself: wrap them in `Hybrid`.
 
-A generator is one class with `propose`; `register` makes it known by name. Each treats every state
-by itself, so that proposals do not depend on the batch.
+A generator is a class with `propose`, registered by name with `register`. It treats every state
+independently, so proposals do not depend on the batch.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hips.domains.base import Domain, Grids
+from hips.arrays import Grids, Ints
+from hips.domains.base import Domain
 from hips.errors import ConfigError, ExpertError
-from hips.planner.protocols import NO_ACTION, Ints, Proposals, SubgoalGenerator
-from hips.planner.rows import as_rows, hash_rows
+from hips.planner.packing import hash_states, pack
+from hips.planner.protocols import NO_ACTION, Proposals, SubgoalGenerator
 from hips.registry import Registry
 from hips.seeding import stream
 
@@ -32,7 +33,7 @@ class RepeatAction:
 
     def __post_init__(self) -> None:
         if self.length < 1:
-            raise ConfigError(f"Repeating an action {self.length} times is no subgoal; give 1+.")
+            raise ConfigError(f"Cannot repeat an action {self.length} times; give 1 or more.")
 
     def propose(self, states: Grids) -> Proposals:
         """One action list per state and action."""
@@ -46,7 +47,7 @@ class RepeatAction:
 @register("random_legal")
 @dataclass(frozen=True, slots=True)
 class RandomLegal:
-    """Proposes the ends of random walks; the same state always gets the same ones."""
+    """Proposes the ends of random walks; the same state always gets the same walks."""
 
     domain: Domain
     count: int = 8
@@ -56,7 +57,7 @@ class RandomLegal:
     def propose(self, states: Grids) -> Proposals:
         """`count` walks of 2 … `length` actions per state."""
         num_actions = self.domain.spec.num_actions
-        codes = hash_rows(as_rows(states))
+        codes = hash_states(pack(states))
         lists = np.full((len(states), self.count, self.length), NO_ACTION, dtype=np.int64)
         for row, code in enumerate(codes.tolist()):
             rng = stream(self.seed, "random_legal", code)
@@ -72,7 +73,7 @@ class RandomLegal:
 @register("expert")
 @dataclass(frozen=True, slots=True)
 class ExpertOracle:
-    """Proposes the next `length` actions of the domain's expert; nothing where it gives up."""
+    """Proposes the next `length` actions of the domain's expert, or nothing if it gives up."""
 
     domain: Domain
     length: int = 5

@@ -1,4 +1,4 @@
-"""Shorter plans from found ones: loops cut out, stretches replaced by exact search. Anytime."""
+"""Anytime plan improvement: cuts loops and replaces segments by exact search."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import time
 
 import numpy as np
 
-from hips.domains.base import Actions, Domain, Grid, Grids, replay
+from hips.arrays import Actions, Grid, Grids
+from hips.domains.base import Domain, replay
+from hips.domains.breadth_first import BreadthFirst
 from hips.errors import ContractError
 from hips.planner.result import Result, Segment
 from hips.planner.validate import is_plan
 
 FIRST_EFFORT, LAST_EFFORT, EFFORT_GROWTH = 64, 1 << 20, 4
-"""States of one exact search: every sweep over the plan looks further than the one before."""
+"""State limits of the exact searches, one per sweep: each sweep looks further than the last."""
 
 
 def improve(domain: Domain, start: Grid, result: Result, seconds: float) -> Result:
-    """The same result with a plan that is at most as long, after at most about `seconds`."""
+    """The same result with an equally long or shorter plan, after about `seconds` at most."""
     if not result.solved or not result.plan or seconds <= 0:
         return result
     actions = domain.spec.action_indices(result.plan)
@@ -26,7 +28,7 @@ def improve(domain: Domain, start: Grid, result: Result, seconds: float) -> Resu
         return result
     if not is_plan(domain, start, shorter):
         raise ContractError(
-            f"'{domain.name}': a shortened plan fails; `step` must be deterministic"
+            f"'{domain.name}': a shortened plan fails on replay; `step` must be deterministic"
         )
     segments = (Segment("improved", "", len(shorter)),)
     return dataclasses.replace(
@@ -46,7 +48,7 @@ def shorten(domain: Domain, start: Grid, actions: Actions, seconds: float) -> Ac
 
 
 def cut_loops(domain: Domain, start: Grid, actions: Actions) -> Actions:
-    """The plan up to its first goal state, without the stretches that come back to a state."""
+    """The plan up to its first goal state, without loops."""
     states = replay(domain, start, actions)
     end = int(domain.is_goal(states).argmax()) if domain.is_goal(states).any() else len(actions)
     last_visit = {state.tobytes(): i for i, state in enumerate(states[: end + 1])}
@@ -59,7 +61,7 @@ def cut_loops(domain: Domain, start: Grid, actions: Actions) -> Actions:
 
 
 def _sweep(domain: Domain, start: Grid, actions: Actions, effort: int, deadline: float) -> Actions:
-    """Looks for a shortcut from every state of the plan, taking each as it is found."""
+    """Looks for a shortcut from every state of the plan and takes each one it finds."""
     here = 0
     while here < len(actions) and time.perf_counter() < deadline:
         states = replay(domain, start, actions)
@@ -75,43 +77,20 @@ def _sweep(domain: Domain, start: Grid, actions: Actions, effort: int, deadline:
 def _shortcut(
     domain: Domain, states: Grids, effort: int, deadline: float
 ) -> tuple[Actions, int] | None:
-    """The best way from the first state to a later one by fewer steps, and which one it joins.
+    """The best shortcut from the first state to a later one, and the index where it rejoins.
 
-    Breadth-first over at most `effort` states; any goal state counts as the last one.
+    Searches breadth-first over at most `effort` states; any goal counts as the last state.
     """
     later = {state.tobytes(): i for i, state in enumerate(states)}
-    parents: dict[bytes, tuple[bytes, int]] = {states[0].tobytes(): (b"", -1)}
-    frontier, depth, last = states[:1], 0, len(states) - 1
-    best_gain, best = 0, None
-    while len(frontier) and len(parents) < effort and depth < last - best_gain:
-        depth += 1
-        frontier = _layer(domain, frontier, parents)
-        goals = domain.is_goal(frontier)
-        for state, goal in zip(frontier, goals, strict=True):
+    search, last = BreadthFirst(domain, states[0]), len(states) - 1
+    saved, best = 0, None
+    while len(search.layer) and search.num_states < effort and search.depth < last - saved:
+        search.advance()
+        goals = domain.is_goal(search.layer)
+        for state, goal in zip(search.layer, goals, strict=True):
             joined = last if goal else later.get(state.tobytes(), 0)
-            if joined - depth > best_gain:
-                best_gain, best = joined - depth, (state.tobytes(), joined)
+            if joined - search.depth > saved:
+                saved, best = joined - search.depth, (state, joined)
         if time.perf_counter() >= deadline:
             break
-    return None if best is None else (_walk_back(parents, best[0]), best[1])
-
-
-def _layer(domain: Domain, frontier: Grids, parents: dict[bytes, tuple[bytes, int]]) -> Grids:
-    """New states one step further, `[M, H, W]`; their parents are noted."""
-    num_actions = domain.spec.num_actions
-    repeated = np.repeat(frontier, num_actions, axis=0)
-    reached = domain.step(repeated, np.tile(np.arange(num_actions), len(frontier)))
-    new = []
-    for i, state in enumerate(reached):
-        if (key := state.tobytes()) not in parents:
-            parents[key] = (repeated[i].tobytes(), i % num_actions)
-            new.append(i)
-    return reached[new]
-
-
-def _walk_back(parents: dict[bytes, tuple[bytes, int]], state: bytes) -> Actions:
-    actions: list[int] = []
-    while (step := parents[state])[1] >= 0:
-        actions.append(step[1])
-        state = step[0]
-    return np.array(actions[::-1], dtype=np.int64)
+    return None if best is None else (search.way_to(best[0]), best[1])

@@ -1,26 +1,26 @@
-"""Compiled bookkeeping: a hash of states and pairing heaps over one array of node records.
+"""Compiled node table: a hash table of states and pairing heaps over one array of node records.
 
-Nodes of all searches of a lockstep live in the same array; `slot` says whose they are. A pairing
-heap needs only links between nodes, so every search has its own queue without storage of its own,
-and a better key for an open node is a cut and a merge, never a stale entry.
+The nodes of all searches of a lockstep batch share one array; `slot` identifies the search. A
+pairing heap needs only links between nodes, so every search has its own queue without extra
+storage, and decreasing the key of an open node is a cut and a merge, never a stale entry.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hips.planner.rows import Bytes, Floats, Ints, hash_row, same_row
+from hips.arrays import Bools, Bytes, Floats, Ints, Ints32
+from hips.planner.packing import hash_state, same_state
 
-Ints32: TypeAlias = npt.NDArray[np.int32]
 Nodes: TypeAlias = npt.NDArray[Any]
 
 FRESH, OPEN, CLOSED, GOAL, REJECTED, FREE = 0, 1, 2, 3, 4, 5
 NONE = -1
-TAIL, FREE_HEAD, ACTIONS_END = 0, 1, 2  # places in the `meta` array
+TAIL, FREE_HEAD, ACTIONS_END = 0, 1, 2  # indices into the `meta` array
 
 NODE = np.dtype(
     [
@@ -46,9 +46,63 @@ NODE = np.dtype(
     ],
     align=True,
 )
-"""One node: 80 bytes. `kind` is a subgoal's code, or `~action`; `guessed` says that `h` was
-never computed; `chain` links a hash bucket (or the free nodes), `child`, `sibling` and `previous`
-the heap."""
+"""One node: 80 bytes. `kind` is a subgoal's code, or `~action`; `guessed` means that `h` is not
+computed yet; `chain` links a hash bucket (or the free list); `child`, `sibling` and `previous`
+link the heap."""
+
+
+class Table(NamedTuple):
+    """The arrays of a node table.
+
+    Attributes:
+        nodes: `[N]` records of `NODE`.
+        states: `[N, S]`, packed.
+        heads: `[buckets]`, the first node of each hash bucket plus one.
+        meta: end of the nodes, first free node, end of the action log.
+        action_log: actions of all subgoal edges, concatenated.
+        roots: `[slots]`, the best open node of each search.
+        orders: `[slots]`, number of accepted edges.
+        num_nodes: `[slots]`.
+        num_open_trusted: `[slots]`, open nodes reached by true steps.
+        action_bytes: `[slots]`, live actions in the log.
+    """
+
+    nodes: Nodes
+    states: Bytes
+    heads: Ints32
+    meta: Ints
+    action_log: Bytes
+    roots: Ints
+    orders: Ints
+    num_nodes: Ints
+    num_open_trusted: Ints
+    action_bytes: Ints
+
+
+class Edges(NamedTuple):
+    """Candidate edges, one entry each; see `relax`.
+
+    Attributes:
+        ids: `[M]`, target nodes.
+        parents: `[M]`, source nodes.
+        log_pi: `[M]`, log π of the path through the edge.
+        lengths: `[M]`, low-level steps.
+        kinds: `[M]`, a subgoal's code, or `~action`.
+        tiers: `[M]`, priority tiers of the queue.
+        keys: `[M]`, evaluation.
+        goals: `[M]`, whether the target is a goal.
+        actions: `[S, L]`, low-level actions of the first S edges, the subgoals.
+    """
+
+    ids: Ints
+    parents: Ints
+    log_pi: Floats
+    lengths: Ints
+    kinds: Ints32
+    tiers: Bytes
+    keys: Floats
+    goals: Bools
+    actions: Bytes
 
 
 # -- pairing heaps -----------------------------------------------------------------------------
@@ -56,7 +110,7 @@ the heap."""
 
 @njit(cache=True, nogil=True)
 def _before(nodes: Nodes, a: int, b: int) -> bool:
-    """Whether `a` is expanded before `b`: by tier, key and age."""
+    """Whether `a` is expanded before `b`, by tier, key and age."""
     if nodes[a].tier != nodes[b].tier:
         return bool(nodes[a].tier < nodes[b].tier)
     if nodes[a].key != nodes[b].key:
@@ -90,7 +144,7 @@ def _push(nodes: Nodes, root: int, node: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _decrease(nodes: Nodes, root: int, node: int) -> int:
-    """Restores the heap after the key of `node` became better."""
+    """Restores the heap after the key of `node` decreased."""
     if node == root:
         return root
     before, after = nodes[node].previous, nodes[node].sibling
@@ -135,10 +189,11 @@ def _without_root(nodes: Nodes, root: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def rebuild(nodes: Nodes, heads: Ints32, tail: int) -> None:
-    """Links all nodes into the empty bucket array `heads`."""
+def rebuild(table: Table) -> None:
+    """Links all nodes into the bucket array, which must be empty."""
+    nodes, heads = table.nodes, table.heads
     mask = heads.shape[0] - 1
-    for node in range(tail):
+    for node in range(table.meta[TAIL]):
         if nodes[node].status != FREE:
             bucket = nodes[node].hash & mask
             nodes[node].chain = heads[bucket] - 1
@@ -146,27 +201,19 @@ def rebuild(nodes: Nodes, heads: Ints32, tail: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def intern(
-    nodes: Nodes,
-    states: Bytes,
-    heads: Ints32,
-    meta: Ints,
-    num_nodes: Ints,
-    slots: Ints,
-    trusted: npt.NDArray[np.bool_],
-    rows: Bytes,
-) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Nodes of the states `rows`, made where they are new; and which are new, both `[M]`.
+def intern(table: Table, slots: Ints, trusted: Bools, packed: Bytes) -> tuple[Ints, Bools]:
+    """Finds or creates the nodes of states `packed`; returns them and which are new, both `[M]`.
 
-    A state known only through a model (`trusted` false) and the same state reached by true steps
-    are two nodes.
+    A state known only through learned dynamics (`trusted` is False) and the same state reached by
+    true steps are two nodes.
     """
-    ids = np.empty(rows.shape[0], dtype=np.int64)
-    fresh = np.zeros(rows.shape[0], dtype=np.bool_)
+    nodes, heads, meta = table.nodes, table.heads, table.meta
+    ids = np.empty(packed.shape[0], dtype=np.int64)
+    fresh = np.zeros(packed.shape[0], dtype=np.bool_)
     mask = heads.shape[0] - 1
-    for m in range(rows.shape[0]):
-        # Searches of a lockstep may hold the same states, so the slot is part of the hash.
-        code = hash_row(rows[m], 2 * slots[m] + trusted[m]) & 0x7FFFFFFF
+    for m in range(packed.shape[0]):
+        # Searches in lockstep may hold the same states, so the slot is part of the hash.
+        code = hash_state(packed[m], 2 * slots[m] + trusted[m]) & 0x7FFFFFFF
         bucket = code & mask
         node = heads[bucket] - 1
         while node != NONE:
@@ -174,7 +221,7 @@ def intern(
                 nodes[node].hash == code
                 and nodes[node].slot == slots[m]
                 and nodes[node].trusted == trusted[m]
-                and same_row(states, node, rows, m)
+                and same_state(table.states, node, packed, m)
             ):
                 break
             node = nodes[node].chain
@@ -185,7 +232,7 @@ def intern(
                 meta[TAIL] += 1
             else:
                 meta[FREE_HEAD] = nodes[node].chain
-            states[node] = rows[m]
+            table.states[node] = packed[m]
             nodes[node].hash = code
             nodes[node].slot = slots[m]
             nodes[node].trusted = trusted[m]
@@ -194,106 +241,95 @@ def intern(
             nodes[node].guessed = False
             nodes[node].chain = heads[bucket] - 1
             heads[bucket] = node + 1
-            num_nodes[slots[m]] += 1
+            table.num_nodes[slots[m]] += 1
             fresh[m] = True
         ids[m] = node
     return ids, fresh
 
 
 @njit(cache=True, nogil=True)
-def relax(
-    nodes: Nodes,
-    meta: Ints,
-    action_log: Bytes,
-    roots: Ints,
-    orders: Ints,
-    open_trusted: Ints,
-    action_bytes: Ints,
-    ids: Ints,
-    parents: Ints,
-    log_pi: Floats,
-    lengths: Ints,
-    kinds: Ints32,
-    tiers: Bytes,
-    keys: Floats,
-    goals: npt.NDArray[np.bool_],
-    actions: Bytes,
-    keep_first: bool,
-) -> None:
-    """Gives each node `ids[m]` the edge `m` if it is new, or open with a worse key.
+def relax(table: Table, edges: Edges, keep_first: bool) -> Bools:
+    """Gives node `ids[m]` the edge `m` if the node is new, or open with a worse key.
 
-    Closed nodes stay as they are; with `keep_first` (close on generation) open ones do as well.
-    The low-level actions of a subgoal (`kinds[m] >= 0`) are `actions[m, :lengths[m]]`.
+    Closed nodes never change; with `keep_first` (close on generation), open ones do not either.
+    Returns which edges were accepted, `[M]`.
     """
-    for m in range(ids.shape[0]):
-        node = ids[m]
+    nodes, meta, roots = table.nodes, table.meta, table.roots
+    accepted = np.zeros(edges.ids.shape[0], dtype=np.bool_)
+    for m in range(edges.ids.shape[0]):
+        node = edges.ids[m]
         status = nodes[node].status
         if status == CLOSED or (status == OPEN and keep_first):
             continue
         known = status in (OPEN, GOAL)
         if known and not (
-            tiers[m] < nodes[node].tier
-            or (tiers[m] == nodes[node].tier and keys[m] < nodes[node].key)
+            edges.tiers[m] < nodes[node].tier
+            or (edges.tiers[m] == nodes[node].tier and edges.keys[m] < nodes[node].key)
         ):
             continue
+        accepted[m] = True
         slot = nodes[node].slot
-        parent = parents[m]
+        parent = edges.parents[m]
         if status != FRESH and nodes[node].kind >= 0:
-            action_bytes[slot] -= nodes[node].steps - nodes[nodes[node].parent].steps
+            table.action_bytes[slot] -= nodes[node].steps - nodes[nodes[node].parent].steps
         nodes[node].parent = parent
         nodes[node].depth = nodes[parent].depth + 1
-        nodes[node].steps = nodes[parent].steps + lengths[m]
-        nodes[node].log_pi = log_pi[m]
-        nodes[node].kind = kinds[m]
-        nodes[node].tier = tiers[m]
-        nodes[node].key = keys[m]
-        nodes[node].order = orders[slot]
-        orders[slot] += 1
+        nodes[node].steps = nodes[parent].steps + edges.lengths[m]
+        nodes[node].log_pi = edges.log_pi[m]
+        nodes[node].kind = edges.kinds[m]
+        nodes[node].tier = edges.tiers[m]
+        nodes[node].key = edges.keys[m]
+        nodes[node].order = table.orders[slot]
+        table.orders[slot] += 1
         nodes[node].actions = meta[ACTIONS_END]
-        if kinds[m] >= 0:
-            for i in range(lengths[m]):
-                action_log[meta[ACTIONS_END] + i] = actions[m, i]
-            meta[ACTIONS_END] += lengths[m]
-            action_bytes[slot] += lengths[m]
-        if goals[m]:
+        if edges.kinds[m] >= 0:
+            for i in range(edges.lengths[m]):
+                table.action_log[meta[ACTIONS_END] + i] = edges.actions[m, i]
+            meta[ACTIONS_END] += edges.lengths[m]
+            table.action_bytes[slot] += edges.lengths[m]
+        if edges.goals[m]:
             nodes[node].status = GOAL
         elif status == OPEN:
             roots[slot] = _decrease(nodes, roots[slot], node)
         else:
             nodes[node].status = OPEN
-            open_trusted[slot] += nodes[node].trusted
+            table.num_open_trusted[slot] += nodes[node].trusted
             roots[slot] = _push(nodes, roots[slot], node)
+    return accepted
 
 
 @njit(cache=True, nogil=True)
-def pop(nodes: Nodes, roots: Ints, open_trusted: Ints, slots: Ints) -> Ints:
-    """Takes the best node out of each slot's queue and closes it, `[B]`; no queue may be empty."""
+def pop(table: Table, slots: Ints) -> Ints:
+    """Pops and closes the best node of each slot's queue, `[B]`; no queue may be empty."""
+    nodes, roots = table.nodes, table.roots
     taken = np.empty(slots.shape[0], dtype=np.int64)
     for b in range(slots.shape[0]):
         slot = slots[b]
         node = roots[slot]
         roots[slot] = _without_root(nodes, node)
         nodes[node].status = CLOSED
-        open_trusted[slot] -= nodes[node].trusted
+        table.num_open_trusted[slot] -= nodes[node].trusted
         taken[b] = node
     return taken
 
 
 @njit(cache=True, nogil=True)
-def put_back(nodes: Nodes, roots: Ints, open_trusted: Ints, ids: Ints, keys: Floats) -> None:
-    """Opens nodes again that were just taken out, with other keys."""
+def put_back(table: Table, ids: Ints, keys: Floats) -> None:
+    """Reopens nodes that were just popped, with new keys."""
+    nodes, roots = table.nodes, table.roots
     for m in range(ids.shape[0]):
         node = ids[m]
         slot = nodes[node].slot
         nodes[node].key = keys[m]
         nodes[node].status = OPEN
-        open_trusted[slot] += nodes[node].trusted
+        table.num_open_trusted[slot] += nodes[node].trusted
         roots[slot] = _push(nodes, roots[slot], node)
 
 
 @njit(cache=True, nogil=True)
-def release(nodes: Nodes, heads: Ints32, meta: Ints, slot: int) -> None:
+def release(table: Table, slot: int) -> None:
     """Unlinks all nodes of a finished search and puts them on the free list."""
+    nodes, heads, meta = table.nodes, table.heads, table.meta
     mask = heads.shape[0] - 1
     for node in range(meta[TAIL]):
         if nodes[node].status == FREE or nodes[node].slot != slot:
@@ -312,8 +348,9 @@ def release(nodes: Nodes, heads: Ints32, meta: Ints, slot: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def compact(nodes: Nodes, meta: Ints, action_log: Bytes, target: Bytes) -> None:
-    """Copies the action sequences of living subgoal nodes to the front of `target`."""
+def compact(table: Table, target: Bytes) -> None:
+    """Copies the action sequences of live subgoal nodes to the front of `target`."""
+    nodes, meta = table.nodes, table.meta
     end = 0
     for node in range(meta[TAIL]):
         if nodes[node].status == FREE or nodes[node].status == FRESH or nodes[node].kind < 0:
@@ -321,7 +358,7 @@ def compact(nodes: Nodes, meta: Ints, action_log: Bytes, target: Bytes) -> None:
         start = nodes[node].actions
         length = nodes[node].steps - nodes[nodes[node].parent].steps
         for i in range(length):
-            target[end + i] = action_log[start + i]
+            target[end + i] = table.action_log[start + i]
         nodes[node].actions = end
         end += length
     meta[ACTIONS_END] = end

@@ -1,35 +1,39 @@
-"""Counts and clocks of the searches of a lockstep, one place per slot."""
+"""Counts and times of the searches in lockstep, one entry per slot."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from hips.domains.base import Bools
-from hips.planner.protocols import Floats, Ints
+from hips.arrays import Floats, Ints
+from hips.planner.children import Children, Fate
 from hips.planner.result import PROFILE_EDGES, Statistics
 
 COUNTS = (
     "subgoal_expansions",
     "action_expansions",
     "generated",
-    "network_calls",
-    "model_calls",
+    "network_rows",
+    "dynamics_rows",
+    "dynamics_calls",
     "environment_steps",
     "replans",
     "clamped",
+    *(f"proposals_{fate.name.lower()}" for fate in Fate),
 )
-_LOW_LEVEL = COUNTS.index("action_expansions")
+_PLACE = {name: place for place, name in enumerate(COUNTS)}
+_PROPOSALS = slice(_PLACE["proposals_kept"], len(COUNTS))
 _EDGES = np.array(PROFILE_EDGES)
 
 
 class Ledger:
-    """What the search in each slot has used so far.
+    """Resources used so far by the search in each slot.
 
-    Every search under way takes part in every round, so expansions and times need no book per
-    slot: they are the difference of two running totals, at the search's beginning and now.
+    Every active search takes part in every round, so expansions and times need no counter per
+    slot: they are the difference between a running total now and at the start of the search.
     """
 
     def __init__(self, num_slots: int) -> None:
@@ -37,14 +41,17 @@ class Ledger:
         self._began_round = np.zeros(num_slots, dtype=np.int64)
         self._counts = np.zeros((num_slots, len(COUNTS)), dtype=np.int64)
         self._profiles = np.zeros((num_slots, len(PROFILE_EDGES)), dtype=np.int64)
+        self._seconds = 0.0
+        self._seconds_before = np.zeros(num_slots)
         self._phases: dict[str, float] = {}
         self._phases_before: list[dict[str, float]] = [{} for _ in range(num_slots)]
         self._began = np.zeros(num_slots)
 
     def begin(self, slot: int) -> None:
-        """Starts the books of a new search."""
+        """Resets the counters for a new search."""
         self._counts[slot] = 0
         self._profiles[slot] = 0
+        self._seconds_before[slot] = self._seconds
         self._phases_before[slot] = dict(self._phases)
         self._began_round[slot] = self._rounds
         self._began[slot] = time.perf_counter()
@@ -53,26 +60,40 @@ class Ledger:
         """Nodes expanded since each slot's search began, `[slots]`."""
         return self._rounds - self._began_round
 
-    def elapsed(self) -> Floats:
-        """Seconds since each slot's search began, `[slots]`."""
-        return time.perf_counter() - self._began
+    def seconds(self) -> Floats:
+        """Own time of each slot's search in seconds, `[slots]`."""
+        return self._seconds - self._seconds_before
 
     def count(self, name: str) -> Ints:
-        """One of `COUNTS` for every slot, `[slots]`, to read or to add to."""
-        return self._counts[:, COUNTS.index(name)]
+        """One of `COUNTS` for every slot, `[slots]`; a view that can be updated."""
+        return self._counts[:, _PLACE[name]]
 
-    def add_expansions(self, slots: Ints, amounts: Sequence[Ints | Bools]) -> None:
-        """One expansion of every search: amounts `[B]` for the first of `COUNTS`, in order."""
+    def add_expansions(
+        self, slots: Ints, by_subgoal: Any, by_action: Any, children: Children
+    ) -> None:
+        """Adds one expansion per search, of a node reached `by_subgoal` or `by_action`, `[B]`."""
         self._rounds += 1
-        for place, amount in enumerate(amounts):
-            self._counts[slots, place] += amount
+        costs = children.costs
+        amounts = {
+            "subgoal_expansions": by_subgoal,
+            "action_expansions": by_action,
+            "generated": np.bincount(children.parents, minlength=len(slots)),
+            "network_rows": costs.network_rows,
+            "dynamics_rows": costs.dynamics_rows,
+            "dynamics_calls": costs.dynamics_calls,
+            "environment_steps": costs.environment_steps,
+        }
+        for name, amount in amounts.items():
+            self._counts[slots, _PLACE[name]] += amount
+        self._counts[slots, _PROPOSALS] += costs.proposals
         bins = np.searchsorted(_EDGES, self.expansions()[slots], side="right") - 1
-        self._profiles[slots, bins] += amounts[_LOW_LEVEL]
+        self._profiles[slots, bins] += by_action
 
     def spend(self, num_searches: int, seconds: Mapping[str, float]) -> None:
-        """Divides the seconds of a round, by phase, among the searches that took part in it."""
+        """Divides the seconds of a round, by phase, among its searches."""
         for phase, spent in seconds.items():
             self._phases[phase] = self._phases.get(phase, 0.0) + spent / num_searches
+            self._seconds += spent / num_searches
 
     def statistics(self, slot: int, peak_bytes: int) -> Statistics:
         """The record of one search."""
@@ -82,7 +103,8 @@ class Ledger:
         return Statistics(
             expansions=int(self.expansions()[slot]),
             **dict(zip(COUNTS, self._counts[slot].tolist(), strict=True)),
-            seconds=float(self.elapsed()[slot]),
+            seconds=float(self.seconds()[slot]),
+            elapsed_seconds=float(time.perf_counter() - self._began[slot]),
             phases=phases,
             peak_bytes=peak_bytes,
             action_profile=tuple(self._profiles[slot, :used].tolist()),

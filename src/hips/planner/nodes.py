@@ -1,21 +1,19 @@
-"""The node table: every node of every search of a lockstep, in growing arrays."""
+"""The node table: all nodes of all searches in lockstep, in growing arrays."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from hips.domains.base import Bools, Grid, Grids
+from hips.arrays import Actions, Bools, Bytes, Floats, Grid, Grids, Ints
 from hips.errors import ContractError
 from hips.planner import kernels
-from hips.planner.kernels import ACTIONS_END, FREE_HEAD, NODE, NONE, TAIL
-from hips.planner.protocols import Children
-from hips.planner.rows import Bytes, Floats, Ints, as_rows
+from hips.planner.kernels import ACTIONS_END, FREE_HEAD, NODE, NONE, TAIL, Edges, Table
+from hips.planner.packing import pack
 
 ROOT = np.iinfo(np.int32).min
-"""`kind` of a root, which no edge reached."""
+"""`kind` of a root, which has no incoming edge."""
 MAX_ACTIONS = 256
-GROWTH = 32  # large arrays grow by 1/32: the system moves such blocks without copying them
+GROWTH = 32  # large arrays grow by 1/32: the system remaps such blocks without copying
 GROWTH_BYTES = 2 << 20
 COMPACTION_BYTES = 1 << 20
 
@@ -23,19 +21,19 @@ COMPACTION_BYTES = 1 << 20
 class NodeTable:
     """Nodes of at most `num_slots` simultaneous searches over grids of one shape.
 
-    Costs `NODE.itemsize` (80) bytes a node, at most 8 for the hash, the state once, and one
-    byte for each action of a subgoal that a node was reached by.
+    A node costs `NODE.itemsize` (80) bytes, at most 8 for the hash, its state, and one byte per
+    action of the subgoal edge that reached it.
     """
 
     def __init__(self, shape: tuple[int, int], num_slots: int, num_actions: int) -> None:
         if num_actions > MAX_ACTIONS:
             raise ContractError(
-                f"a domain may have {MAX_ACTIONS} actions; this one has {num_actions}"
+                f"the domain has {num_actions} actions; at most {MAX_ACTIONS} are allowed"
             )
         self.shape = shape
         row = NODE.itemsize + shape[0] * shape[1]
         self.node_bytes = row + row // GROWTH + 8
-        """Bytes that one more node takes: its state, its share of the hash and of spare room."""
+        """Bytes per additional node: its state and its share of the hash table and spare room."""
         self.nodes = np.zeros(1024, dtype=NODE)
         self._states = np.zeros((1024, shape[0] * shape[1]), dtype=np.uint8)
         self._heads = np.zeros(1024, dtype=np.int32)
@@ -55,7 +53,7 @@ class NodeTable:
 
     @property
     def used_bytes(self) -> int:
-        """Bytes used by all searches under way."""
+        """Bytes used by all active searches."""
         return int(self.num_nodes.sum()) * self.node_bytes + int(self._action_bytes.sum())
 
     def slot_bytes(self) -> Ints:
@@ -63,9 +61,16 @@ class NodeTable:
         return self.num_nodes * self.node_bytes + self._action_bytes
 
     def is_empty(self, slots: Ints) -> Bools:
-        """Which queues hold no open node, `[B]`."""
+        """Which queues are empty, `[B]`."""
         empty: Bools = self._roots[slots] == NONE
         return empty
+
+    def num_open(self, slots: Ints) -> Ints:
+        """Number of open nodes of each slot's search, `[B]`; scans all nodes."""
+        used = self.nodes[: int(self._meta[TAIL])]
+        owners = used["slot"][used["status"] == kernels.OPEN]
+        counts: Ints = np.bincount(owners, minlength=len(self._roots))[slots]
+        return counts
 
     def states(self, ids: Ints) -> Grids:
         """A copy of the states of nodes, `[B, H, W]`."""
@@ -87,68 +92,46 @@ class NodeTable:
         return node
 
     def intern(self, slots: Ints, trusted: Bools, states: Grids) -> tuple[Ints, Bools]:
-        """Nodes of `states` (made if new) and which of them are new, both `[M]`."""
+        """Nodes of `states` (created if new) and which are new, both `[M]`."""
         self._reserve_nodes(len(states))
-        return kernels.intern(
+        return kernels.intern(self._table(), slots, trusted, pack(states))
+
+    def relax(self, edges: Edges, keep_first: bool) -> Bools:
+        """Offers edges to their nodes; returns which were accepted. See `kernels.relax`."""
+        self._reserve_actions(int(edges.lengths[: len(edges.actions)].sum()))
+        return kernels.relax(self._table(), edges, keep_first)
+
+    def pop(self, slots: Ints) -> Ints:
+        """Pops and closes the best open node of each slot, `[B]`."""
+        return kernels.pop(self._table(), slots)
+
+    def put_back(self, ids: Ints, keys: Floats) -> None:
+        """Reopens nodes that were popped too early, with corrected keys."""
+        kernels.put_back(self._table(), ids, keys)
+
+    def _table(self) -> Table:
+        return Table(
             self.nodes,
             self._states,
             self._heads,
             self._meta,
-            self.num_nodes,
-            slots,
-            trusted,
-            as_rows(states),
-        )
-
-    def relax(
-        self,
-        ids: Ints,
-        parents: Ints,
-        log_pi: Floats,
-        keys: Floats,
-        children: Children,
-        goals: Bools,
-        keep_first: bool,
-    ) -> None:
-        """Offers every node `ids[m]` the edge of `children` row m; see `kernels.relax`."""
-        self._reserve_actions(int(children.lengths[: len(children.actions)].sum()))
-        kernels.relax(
-            self.nodes,
-            self._meta,
             self._action_log,
             self._roots,
             self._orders,
+            self.num_nodes,
             self.num_open_trusted,
             self._action_bytes,
-            ids,
-            parents,
-            log_pi,
-            children.lengths,
-            children.kinds,
-            children.tiers,
-            keys,
-            goals,
-            children.actions,
-            keep_first,
         )
 
-    def pop(self, slots: Ints) -> Ints:
-        """Takes and closes the best open node of each slot, `[B]`."""
-        return kernels.pop(self.nodes, self._roots, self.num_open_trusted, slots)
-
-    def put_back(self, ids: Ints, keys: Floats) -> None:
-        """Opens nodes again that were taken too early, with the keys that they should have had."""
-        kernels.put_back(self.nodes, self._roots, self.num_open_trusted, ids, keys)
-
     def path(self, node: int) -> list[int]:
-        """Nodes from the root (left out) to `node`."""
+        """Nodes from the root (excluded) to `node`."""
         path: list[int] = []
         while self.nodes[node]["kind"] != ROOT:
             path.append(node)
             node = int(self.nodes[node]["parent"])
         return path[::-1]
 
-    def edge_actions(self, node: int) -> npt.NDArray[np.int64]:
+    def edge_actions(self, node: int) -> Actions:
         """Low-level actions of the edge that reached `node`."""
         record = self.nodes[node]
         if record["kind"] < 0:
@@ -158,8 +141,8 @@ class NodeTable:
         return self._action_log[start : start + length].astype(np.int64)
 
     def release(self, slot: int) -> None:
-        """Forgets a finished search; its nodes are used again."""
-        kernels.release(self.nodes, self._heads, self._meta, slot)
+        """Drops a finished search; its nodes are reused."""
+        kernels.release(self._table(), slot)
         self._roots[slot] = NONE
         for counter in (self.num_nodes, self.num_open_trusted, self._action_bytes):
             counter[slot] = 0
@@ -167,11 +150,11 @@ class NodeTable:
         living = int(self._action_bytes.sum())
         if used > COMPACTION_BYTES and living < used // 2:
             target: Bytes = np.zeros(living + COMPACTION_BYTES, dtype=np.uint8)
-            kernels.compact(self.nodes, self._meta, self._action_log, target)
+            kernels.compact(self._table(), target)
             self._action_log = target
 
     def _reserve_nodes(self, count: int) -> None:
-        """Makes room for `count` more nodes, wherever they come from."""
+        """Makes room for `count` more nodes."""
         needed = int(self._meta[TAIL]) + count
         if needed > len(self.nodes) and self._meta[FREE_HEAD] != NONE:
             needed -= self._num_free(count)
@@ -184,7 +167,7 @@ class NodeTable:
         if needed > len(self._heads):
             self._heads = np.zeros(0, dtype=np.int32)  # never both arrays at once
             self._heads = np.zeros(1 << (needed - 1).bit_length(), dtype=np.int32)
-            kernels.rebuild(self.nodes, self._heads, int(self._meta[TAIL]))
+            kernels.rebuild(self._table())
 
     def _num_free(self, at_most: int) -> int:
         free, node = 0, int(self._meta[FREE_HEAD])

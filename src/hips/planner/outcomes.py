@@ -1,4 +1,4 @@
-"""How a search can end, and the process exit code that says so."""
+"""Outcomes of a search and their process exit codes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from enum import Enum
 
 
 class Outcome(Enum):
-    """The end of one search. Only `SOLVED` carries a plan, only `UNSOLVABLE` is a proof.
+    """The outcome of one search. Only `SOLVED` has a plan; only `UNSOLVABLE` is a proof.
 
-    >>> Outcome("unsolvable").exit_code
+    >>> Outcome("UNSOLVABLE").exit_code
     1
     """
 
-    SOLVED = "solved"
-    """A plan was found and an independent replay in the true domain confirmed it."""
-    UNSOLVABLE = "unsolvable"
+    SOLVED = "SOLVED"
+    """The search found a plan, and an independent replay in the true domain confirmed it."""
+    UNSOLVABLE = "UNSOLVABLE"
     """A complete search under the true dynamics ran out of states: there is no plan."""
-    UNSOLVED_INCOMPLETE = "unsolved_incomplete"
-    """The frontier of an incomplete search ran empty, which proves nothing."""
-    OUT_OF_EXPANSIONS = "out_of_expansions"
-    OUT_OF_TIME = "out_of_time"
-    OUT_OF_MEMORY = "out_of_memory"
-    INVALID_INPUT = "invalid_input"
-    INTERRUPTED = "interrupted"
+    UNSOLVED_INCOMPLETE = "UNSOLVED_INCOMPLETE"
+    """The frontier of an incomplete search is empty, which proves nothing."""
+    OUT_OF_EXPANSIONS = "OUT_OF_EXPANSIONS"
+    OUT_OF_TIME = "OUT_OF_TIME"
+    OUT_OF_MEMORY = "OUT_OF_MEMORY"
+    INVALID_INPUT = "INVALID_INPUT"
+    INTERRUPTED = "INTERRUPTED"
 
     @property
     def exit_code(self) -> int:

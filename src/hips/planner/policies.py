@@ -1,23 +1,22 @@
-"""Policies and heuristics that know nothing or everything: no network in either."""
+"""Policies and heuristics that need no network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from hips.domains.base import Domain, Grid, Grids
-from hips.planner.protocols import Floats, Foresight, Heuristic, gain_of
+from hips.arrays import Floats, Grid, Grids
+from hips.domains.base import Domain
+from hips.planner.protocols import Foresight, Heuristic, calls_of, max_decrease_of
 
 
 @dataclass(frozen=True, slots=True)
 class UniformPolicy:
-    """Every action is as likely as any other."""
+    """All actions are equally likely."""
 
     num_actions: int
-    calls: ClassVar[int] = 0
 
     def log_probabilities(self, states: Grids) -> Floats:
         """Zeros `[B, A]`; the expander normalises over applicable actions."""
@@ -26,11 +25,10 @@ class UniformPolicy:
 
 @dataclass(frozen=True, slots=True)
 class StateHeuristic:
-    """A heuristic from a function of one grid, e.g. a Manhattan distance."""
+    """A heuristic from a function of one grid, e.g. the Manhattan distance."""
 
     function: Callable[[Grid], float]
-    gain: float | None = None
-    calls: ClassVar[int] = 0
+    max_decrease: float | None = None
 
     def distances(self, states: Grids) -> Floats:
         """The function's values `[B]`."""
@@ -46,14 +44,14 @@ class WeightedHeuristic:
 
     @property
     def calls(self) -> int:
-        """As the inner one."""
-        return self.inner.calls
+        """Network rows of the inner heuristic."""
+        return calls_of(self.inner)
 
     @property
-    def gain(self) -> float | None:
-        """The inner one's, weighted."""
-        gain = gain_of(self.inner)
-        return None if gain is None else self.weight * gain
+    def max_decrease(self) -> float | None:
+        """The inner heuristic's, weighted."""
+        decrease = max_decrease_of(self.inner)
+        return None if decrease is None else self.weight * decrease
 
     def distances(self, states: Grids) -> Floats:
         """The inner estimates, weighted, `[B]`."""
@@ -61,15 +59,21 @@ class WeightedHeuristic:
         return weighted
 
 
+def weighted(heuristic: Heuristic | None, weight: float) -> Heuristic | None:
+    """The heuristic times `weight`; unchanged if that is 1."""
+    if heuristic is None or weight == 1.0:
+        return heuristic
+    return WeightedHeuristic(heuristic, weight)
+
+
 @dataclass(frozen=True, slots=True)
 class NearestStepPolicy:
-    """Acts towards a subgoal by looking one step ahead at how many cells still differ."""
+    """Acts towards a subgoal by one-step lookahead on the number of differing cells."""
 
     domain: Domain
-    calls: ClassVar[int] = 0
 
     def act(self, states: Grids, subgoals: Grids) -> Foresight:
-        """By minus the number of differing cells after each action, `[B, 1, A]`."""
+        """Minus the number of differing cells after each action, `[B, 1, A]`."""
         count, num_actions = len(states), self.domain.spec.num_actions
         actions = np.tile(np.arange(num_actions), count)
         reached = self.domain.step(np.repeat(states, num_actions, axis=0), actions)

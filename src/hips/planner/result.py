@@ -1,4 +1,4 @@
-"""What a search reports; every record turns into JSON and back."""
+"""Results of a search; every record converts to JSON and back."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hips.errors import HipsError
+import numpy as np
+
+from hips.arrays import Grid, Grids
+from hips.domains.base import Domain, replay
+from hips.errors import ConfigError, HipsError
 from hips.planner.outcomes import Outcome
 
 PROFILE_EDGES = tuple(sorted({int(2 ** (power / 2)) for power in range(48)}))
-"""1, 2, 4, 5, 8 … : bins of expansion numbers that widen as a search goes on."""
+"""1, 2, 4, 5, 8 …: bins of expansion numbers that widen as a search progresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,7 @@ class Segment:
     """One edge of the solution path.
 
     Attributes:
-        kind: `"subgoal"` or `"action"`; `"improved"` for a stretch rewritten after the search.
+        kind: `"subgoal"` or `"action"`; `"improved"` for a segment rewritten after the search.
         label: the subgoal's code, or the action's name.
         steps: low-level actions on the edge.
     """
@@ -34,40 +38,71 @@ class Statistics:
     """Counts and times of one search.
 
     Attributes:
-        expansions: expanded nodes N, the root included.
-        subgoal_expansions: those of them that a subgoal reached.
-        action_expansions: those of them that a low-level action reached.
-        generated: children made, known states included.
-        network_calls: rows that went through a network.
-        model_calls: steps simulated by a learned model.
+        expansions: expanded nodes N, including the root.
+        subgoal_expansions: expanded nodes reached by a subgoal.
+        action_expansions: expanded nodes reached by a low-level action.
+        generated: generated children, including known states.
+        network_rows: rows passed through a network.
+        dynamics_rows: steps simulated by learned dynamics.
+        dynamics_calls: the same, counting a batched step once, as in the published code.
         environment_steps: steps taken in the true domain.
-        replans: found plans that failed in the true domain.
+        replans: plans found that failed in the true domain.
         clamped: heuristic values that were not finite and non-negative.
-        seconds: wall-clock time from the start of this search to its end.
-        phases: seconds by phase; a round shared by many searches is divided among them.
+        proposals_kept: proposed subgoals that became children.
+        proposals_illegal: proposals that are not legal states of the problem.
+        proposals_repeated: proposals equal to the state or to another proposal.
+        proposals_unreached: proposals that the reach policy did not reach.
+        seconds: the search's own time; shared rounds are divided evenly.
+        elapsed_seconds: wall-clock time from the start of this search to its end.
+        phases: `seconds` by phase.
         peak_bytes: memory of the search's nodes.
-        action_profile: `action_expansions` by when they happened: one number for each bin of
-            expansion numbers, whose lower ends are `PROFILE_EDGES`.
+        action_profile: `action_expansions` over the search: one count per bin of expansion
+            numbers; `PROFILE_EDGES` are the lower ends of the bins.
     """
 
     expansions: int = 0
     subgoal_expansions: int = 0
     action_expansions: int = 0
     generated: int = 0
-    network_calls: int = 0
-    model_calls: int = 0
+    network_rows: int = 0
+    dynamics_rows: int = 0
+    dynamics_calls: int = 0
     environment_steps: int = 0
     replans: int = 0
     clamped: int = 0
+    proposals_kept: int = 0
+    proposals_illegal: int = 0
+    proposals_repeated: int = 0
+    proposals_unreached: int = 0
     seconds: float = 0.0
+    elapsed_seconds: float = 0.0
     phases: Mapping[str, float] = field(default_factory=dict)
     peak_bytes: int = 0
     action_profile: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """The origin of a result.
+
+    Attributes:
+        method: name of the method that ran.
+        settings: its resolved settings.
+        model: fingerprint of the model, or None without one.
+        machine: processor, cores, threads and device.
+        note: a remark for the reader, e.g. that the model does not fit the level.
+    """
+
+    method: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """The end of one search.
+    """The result of one search.
 
     >>> result = Result(Outcome.SOLVED, ("up", "left"))
     >>> result.length, Result.from_json(result.to_json()) == result
@@ -79,7 +114,10 @@ class Result:
         segments: the solution path edge by edge; their steps add up to the plan's length.
         statistics: what it cost.
         seed: the seed that the instance or the search drew from, if any.
-        message: why the input was refused, otherwise empty.
+        message: why the input was rejected, otherwise empty.
+        provenance: where the result comes from.
+        start: the level `[H, W]`, where it is known; not part of the JSON.
+        domain: the domain at the level's size, where it is known; not part of the JSON.
     """
 
     outcome: Outcome
@@ -88,6 +126,9 @@ class Result:
     statistics: Statistics = Statistics()
     seed: int | None = None
     message: str = ""
+    provenance: Provenance = Provenance()
+    start: Grid | None = field(default=None, compare=False, repr=False)
+    domain: Domain | None = field(default=None, compare=False, repr=False)
 
     @property
     def solved(self) -> bool:
@@ -99,11 +140,27 @@ class Result:
         """Low-level actions of the plan; None without a plan."""
         return len(self.plan) if self.solved else None
 
+    @property
+    def states(self) -> Grids:
+        """Every state of the plan, `[length + 1, H, W]`; only the start without a plan.
+
+        Raises:
+            ConfigError: the result was read from a file, which does not store the level.
+        """
+        if self.start is None or self.domain is None:
+            raise ConfigError("This result does not include its level; replay its plan instead.")
+        actions = self.domain.spec.action_indices(self.plan)
+        return replay(self.domain, np.asarray(self.start), actions)
+
     def to_json(self) -> dict[str, Any]:
         """One flat JSON object; `from_json` is its inverse."""
         statistics = dataclasses.asdict(self.statistics)
         statistics["phases"] = dict(self.statistics.phases)
         statistics["action_profile"] = list(self.statistics.action_profile)
+        provenance = {
+            item.name: getattr(self.provenance, item.name)
+            for item in dataclasses.fields(Provenance)
+        }
         return {
             "outcome": self.outcome.value,
             "plan": list(self.plan),
@@ -112,14 +169,14 @@ class Result:
             **statistics,
             "seed": self.seed,
             "message": self.message,
+            **provenance,
         }
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """The result that `to_json` wrote; keys it does not know are ignored."""
+        """The result that `to_json` wrote; unknown keys are ignored."""
         try:
-            names = [item.name for item in dataclasses.fields(Statistics)]
-            statistics = {name: content[name] for name in names}
+            statistics = _fields(Statistics, content)
             statistics["action_profile"] = tuple(statistics["action_profile"])
             return cls(
                 outcome=Outcome(content["outcome"]),
@@ -128,6 +185,11 @@ class Result:
                 statistics=Statistics(**statistics),
                 seed=content["seed"],
                 message=content["message"],
+                provenance=Provenance(**_fields(Provenance, content)),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise HipsError(f"This JSON object is not a search result ({error!r}).") from None
+
+
+def _fields(record: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    return {item.name: content[item.name] for item in dataclasses.fields(record)}

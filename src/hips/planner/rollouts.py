@@ -1,10 +1,9 @@
 """From a state to a subgoal: batched rollouts of a policy, and execution of given action lists.
 
-A rollout stops at the horizon, on reaching its subgoal, or on passing through a goal state. An
-action that leads to a state where it has been is not taken: the greedy policy is deterministic and
-would go round for ever. A few times the rollout tries the next best action there, then it gives up.
-It gives up at once where the policy itself does not believe that it gets there: most of the time
-would go into subgoals that cannot be reached.
+A rollout stops at the horizon, on reaching its subgoal, or on passing through a goal state. It
+never returns to a state it has visited, since the greedy policy is deterministic and would loop
+forever; instead it tries the next best action, up to a few times. It stops as soon as the policy
+does not expect to arrive; otherwise unreachable subgoals would take most of the time.
 """
 
 from __future__ import annotations
@@ -12,35 +11,74 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hips.domains.base import CONFIDENCE, Actions, Bools, Grids
-from hips.planner.protocols import NO_ACTION, Floats, Foresight, Ints, ReachPolicy
-from hips.planner.rows import Bytes, as_rows, hash_row, hash_rows
+from hips.arrays import Actions, Bools, Bytes, Floats, Grids, Ints
+from hips.errors import ConfigError
+from hips.planner.packing import hash_state, hash_states, pack
+from hips.planner.protocols import NO_ACTION, ReachPolicy
 
 StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
 GoalFunction: TypeAlias = Callable[[Grids], Bools]
 
 NOT_VISITED = -1  # hashes are not negative
 SECOND_CHANCES = 2
-"""How often a rollout may try another action where the likeliest leads nowhere new."""
+"""How often a rollout may try another action when the likeliest leads to no new state."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutLimits:
+    """Limits of a rollout.
+
+    Attributes:
+        horizon: maximum number of low-level steps.
+        chunk_confidence: a predicted action after the first is executed without querying the
+            policy again if it is at least this likely; 1 queries the policy at every step.
+        min_reach_probability: a rollout stops when the probability of arriving falls below this.
+    """
+
+    horizon: int
+    chunk_confidence: float = 0.95
+    min_reach_probability: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.horizon < 1:
+            raise ConfigError(f"A horizon of {self.horizon} steps is invalid; give 1 or more.")
+        if not 0.0 < self.chunk_confidence <= 1.0:
+            raise ConfigError(f"chunk_confidence = {self.chunk_confidence} is not in (0, 1].")
+        if not 0.0 <= self.min_reach_probability <= 1.0:
+            raise ConfigError(
+                f"min_reach_probability = {self.min_reach_probability} is not in [0, 1]."
+            )
+
+    @property
+    def least_log_probability(self) -> float:
+        """Log-probability below which a predicted action is not executed."""
+        return math.inf if self.chunk_confidence >= 1.0 else math.log(self.chunk_confidence)
+
+
+class Simulator(NamedTuple):
+    """Batched T(s, a) and goal test for rollouts."""
+
+    step: StepFunction
+    is_goal: GoalFunction
 
 
 @dataclass(frozen=True, slots=True)
 class Rollouts:
-    """Where rollouts ended.
+    """The ends of rollouts.
 
     Attributes:
         states: `[M, H, W]`, the last states.
         actions: `[M, L]`, the actions taken.
-        lengths: `[M]`, how many of them.
-        success: `[M]`, whether the subgoal, or a goal on the way, was reached by at least one step.
+        lengths: `[M]`, number of actions.
+        success: `[M]`, whether the subgoal, or a goal on the way, was reached in at least one step.
         simulated: `[M]`, calls of the dynamics.
-        policy_calls: `[M]`, rows given to the policy.
+        policy_calls: `[M]`, rows passed to the policy.
     """
 
     states: Grids
@@ -51,194 +89,190 @@ class Rollouts:
     policy_calls: Ints
 
 
-class _Walkers:
-    """Rollouts under way: states, what they did, where they have been, and whether they go on."""
+class Walkers(NamedTuple):
+    """Running rollouts, one entry for each of M walkers.
 
-    def __init__(self, starts: Grids, targets: Grids, horizon: int) -> None:
-        count = len(starts)
-        self.states, self.targets = starts.copy(), as_rows(targets)
-        self.actions = np.zeros((count, horizon), dtype=np.uint8)
-        self.lengths = np.zeros(count, dtype=np.int64)
-        self.simulated = np.zeros(count, dtype=np.int64)
-        self.visited = np.full((count, horizon + 1), NOT_VISITED, dtype=np.int64)
-        self.visited[:, 0] = hash_rows(as_rows(starts))
-        self.barred = np.full((count, SECOND_CHANCES), NO_ACTION, dtype=np.int64)
-        self.repeats = np.zeros(count, dtype=np.int64)
-        self.success = np.zeros(count, dtype=np.bool_)
-        self.alive = np.ones(count, dtype=np.bool_)
+    Attributes:
+        states: `[M, S]`, current states, packed.
+        targets: `[M, S]`, subgoals, packed.
+        actions: `[M, L]`, actions taken.
+        lengths: `[M]`, number of actions taken.
+        simulated: `[M]`, calls of the dynamics.
+        visited: `[M, L + 1]`, hashes of visited states.
+        barred: `[M, SECOND_CHANCES]`, actions that lead to no new state from here.
+        repeats: `[M]`, how often that happened.
+        success: `[M]`, whether the walker has arrived.
+        alive: `[M]`, whether the walker continues.
+    """
 
-    def step(self, step: StepFunction, is_goal: GoalFunction, rows: Ints, actions: Ints) -> Bools:
-        """Moves `rows`; returns which may go on as they had meant to. See `advance`."""
-        reached = step(self.states[rows], actions)
-        return advance(
-            rows,
-            actions,
-            as_rows(reached),
-            is_goal(reached),
-            self.targets,
-            as_rows(self.states),
-            self.actions,
-            self.lengths,
-            self.simulated,
-            self.visited,
-            self.barred,
-            self.repeats,
-            self.success,
-            self.alive,
-        )
+    states: Bytes
+    targets: Bytes
+    actions: Bytes
+    lengths: Ints
+    simulated: Ints
+    visited: Ints
+    barred: Ints
+    repeats: Ints
+    success: Bools
+    alive: Bools
 
-    def plan(
-        self, rows: Ints, foresight: Foresight, confidence: float, hope: float
-    ) -> tuple[Ints, Ints]:
-        """What `rows` do next, and how much of it; see `choose`."""
-        reachable = foresight.reachable
-        chances = np.ones(len(rows)) if reachable is None else reachable.astype(np.float64)
-        return choose(
-            rows,
-            foresight.log_probabilities,
-            chances,
-            self.barred,
-            self.alive,
-            math.log(confidence),
-            hope,
-        )
 
-    def finish(self, success: Bools, policy_calls: Ints) -> Rollouts:
-        return Rollouts(
-            self.states, self.actions, self.lengths, success, self.simulated, policy_calls
-        )
+def start_walkers(starts: Grids, targets: Grids, horizon: int) -> Walkers:
+    """Walkers from `starts` to `targets`, both `[M, H, W]`."""
+    count = len(starts)
+    packed = pack(starts)
+    visited = np.full((count, horizon + 1), NOT_VISITED, dtype=np.int64)
+    visited[:, 0] = hash_states(packed)
+    return Walkers(
+        states=packed.copy(),
+        targets=pack(targets),
+        actions=np.zeros((count, horizon), dtype=np.uint8),
+        lengths=np.zeros(count, dtype=np.int64),
+        simulated=np.zeros(count, dtype=np.int64),
+        visited=visited,
+        barred=np.full((count, SECOND_CHANCES), NO_ACTION, dtype=np.int64),
+        repeats=np.zeros(count, dtype=np.int64),
+        success=np.zeros(count, dtype=np.bool_),
+        alive=np.ones(count, dtype=np.bool_),
+    )
 
 
 @njit(cache=True, nogil=True)
-def advance(
-    rows: Ints,
-    actions: Ints,
-    reached: Bytes,
-    goals: Bools,
-    targets: Bytes,
-    states: Bytes,
-    taken: Bytes,
-    lengths: Ints,
-    simulated: Ints,
-    visited: Ints,
-    barred: Ints,
-    repeats: Ints,
-    success: Bools,
-    alive: Bools,
-) -> Bools:
-    """Notes that `actions` lead `rows` to `reached`; returns which of them may go on.
+def advance(walkers: Walkers, rows: Ints, actions: Ints, reached: Bytes, goals: Bools) -> Bools:
+    """Moves walkers `rows` by `actions` to `reached`; returns which may continue, all `[B]`.
 
-    An action that leads nowhere new is not taken, and barred until the walker moves on; what was
-    planned behind it is void. Arrived, or out of steps or chances, a walker is no longer `alive`.
-
-    The first four have one entry for each that moves, the others one for each walker; see
-    `_Walkers`.
+    An action that leads to no new state is not taken, and is barred until the walker moves; the
+    rest of its chunk is void. A walker that has arrived, or is out of steps or chances, is no
+    longer `alive`.
     """
     going = np.zeros(len(rows), dtype=np.bool_)
+    most_repeats, horizon = walkers.barred.shape[1], walkers.actions.shape[1]
     for m in range(len(rows)):
         row = rows[m]
-        simulated[row] += 1
-        code = hash_row(reached[m], 0)
+        walkers.simulated[row] += 1
+        code = hash_state(reached[m], 0)
         new = True
-        for i in range(lengths[row] + 1):
-            if visited[row, i] == code:
+        for i in range(walkers.lengths[row] + 1):
+            if walkers.visited[row, i] == code:
                 new = False
         if not new:
-            if repeats[row] < barred.shape[1]:
-                barred[row, repeats[row]] = actions[m]
-            repeats[row] += 1
-            alive[row] = repeats[row] <= barred.shape[1]
+            if walkers.repeats[row] < most_repeats:
+                walkers.barred[row, walkers.repeats[row]] = actions[m]
+            walkers.repeats[row] += 1
+            walkers.alive[row] = walkers.repeats[row] <= most_repeats
             continue
-        states[row] = reached[m]
-        taken[row, lengths[row]] = actions[m]
-        lengths[row] += 1
-        visited[row, lengths[row]] = code
-        barred[row] = NO_ACTION
-        success[row] = goals[m] or np.array_equal(reached[m], targets[row])
-        alive[row] = not success[row] and lengths[row] < taken.shape[1]
-        going[m] = alive[row]
+        walkers.states[row] = reached[m]
+        walkers.actions[row, walkers.lengths[row]] = actions[m]
+        walkers.lengths[row] += 1
+        walkers.visited[row, walkers.lengths[row]] = code
+        walkers.barred[row] = NO_ACTION
+        walkers.success[row] = goals[m] or np.array_equal(reached[m], walkers.targets[row])
+        walkers.alive[row] = not walkers.success[row] and walkers.lengths[row] < horizon
+        going[m] = walkers.alive[row]
     return going
 
 
 @njit(cache=True, nogil=True)
 def choose(
+    walkers: Walkers,
     rows: Ints,
     log_probabilities: Floats,
     chances: Floats,
-    barred: Ints,
-    alive: Bools,
-    least: float,
-    hope: float,
+    least_log_probability: float,
+    least_chance: float,
 ) -> tuple[Ints, Ints]:
-    """The likeliest actions `[B, C]` of `rows`, and how many of them to execute, `[B]`.
+    """The likeliest actions `[B, C]` of walkers `rows`, and how many to execute, `[B]`.
 
-    The first always, unless the policy gives less than `hope` for getting there; the following as
-    long as their log-probability is not below `least`. Barred actions are not taken, and what was
-    foreseen behind one is not used. `barred` and `alive` have one entry for each walker.
+    The first is always executed, unless the probability of arriving is below `least_chance`; the
+    following ones while their log-probability is at least `least_log_probability`. Barred actions
+    are not taken, and predictions after one are not used.
     """
     count, longest, num_actions = log_probabilities.shape
     best = np.zeros((count, longest), dtype=np.int64)
     lengths = np.zeros(count, dtype=np.int64)
     for b in range(count):
         row = rows[b]
-        if not chances[b] >= hope:
-            alive[row] = False
+        if not chances[b] >= least_chance:
+            walkers.alive[row] = False
             continue
-        detour = barred[row].max() != NO_ACTION
+        detour = walkers.barred[row].max() != NO_ACTION
         for c in range(1 if detour else longest):
             highest = -np.inf
             for action in range(num_actions):
                 value = log_probabilities[b, c, action]
-                if value > highest and not (detour and np.any(barred[row] == action)):
+                if value > highest and not (detour and np.any(walkers.barred[row] == action)):
                     highest = value
                     best[b, c] = action
-            if c > 0 and highest < least:
+            if c > 0 and highest < least_log_probability:
                 break
             lengths[b] += 1
     return best, lengths
 
 
 def follow(
-    step: StepFunction,
-    is_goal: GoalFunction,
-    policy: ReachPolicy,
-    starts: Grids,
-    targets: Grids,
-    horizon: int,
-    confidence: float = CONFIDENCE,
-    hope: float = 0.0,
+    simulator: Simulator, policy: ReachPolicy, starts: Grids, targets: Grids, limits: RolloutLimits
 ) -> Rollouts:
-    """Rolls the policy's likeliest actions out from `starts` towards `targets`, both `[M, H, W]`.
+    """Rolls out the policy's likeliest actions from `starts` towards `targets`, both `[M, H, W]`.
 
-    The policy foresees a chunk of actions; they are executed as long as each has at least the
-    probability `confidence` (the first always), then the policy is asked again. Where it gives
-    less than `hope` for getting there, nothing is executed.
+    The policy predicts a chunk of actions; `RolloutLimits` decides how much of it is executed
+    before the next query.
     """
-    walkers = _Walkers(starts, targets, horizon)
+    walkers = start_walkers(starts, targets, limits.horizon)
     policy_calls = np.zeros(len(starts), dtype=np.int64)
+    shape = starts.shape[1:]
     active = np.arange(len(starts))
     while len(active):
-        foresight = policy.act(walkers.states[active], targets[active])
+        foresight = policy.act(walkers.states[active].reshape(-1, *shape), targets[active])
         foresight.check(len(active))
         policy_calls[active] += 1
-        chunk, lengths = walkers.plan(active, foresight, confidence, hope)
+        reachable = foresight.reachable
+        chunk, lengths = choose(
+            walkers,
+            active,
+            foresight.log_probabilities,
+            np.ones(len(active)) if reachable is None else reachable.astype(np.float64),
+            limits.least_log_probability,
+            limits.min_reach_probability,
+        )
         moving, done = np.flatnonzero(lengths), 0
         while len(moving):
-            going = walkers.step(step, is_goal, active[moving], chunk[moving, done])
+            going = _step(simulator, walkers, shape, active[moving], chunk[moving, done])
             done += 1
             moving = moving[going & (lengths[moving] > done)]
         active = active[walkers.alive[active]]
-    return walkers.finish(walkers.success, policy_calls)
+    return _finish(walkers, shape, walkers.success, policy_calls)
 
 
-def execute(step: StepFunction, is_goal: GoalFunction, starts: Grids, actions: Ints) -> Rollouts:
-    """Executes action lists `[M, L]` until they end, change nothing new, or pass through a goal."""
+def execute(simulator: Simulator, starts: Grids, actions: Ints) -> Rollouts:
+    """Executes action lists `[M, L]` until they end, reach no new state, or pass through a goal."""
     count, horizon = actions.shape
-    walkers = _Walkers(starts, starts, horizon)
+    walkers = start_walkers(starts, starts, horizon)
+    shape = starts.shape[1:]
     active = np.arange(count)
     for i in range(horizon):
         active = active[actions[active, i] != NO_ACTION]
         if not len(active):
             break
-        active = active[walkers.step(step, is_goal, active, actions[active, i])]
-    return walkers.finish(walkers.lengths > 0, np.zeros(count, dtype=np.int64))
+        active = active[_step(simulator, walkers, shape, active, actions[active, i])]
+    return _finish(walkers, shape, walkers.lengths > 0, np.zeros(count, dtype=np.int64))
+
+
+def _step(
+    simulator: Simulator, walkers: Walkers, shape: tuple[int, ...], rows: Ints, actions: Ints
+) -> Bools:
+    """Moves walkers `rows`; returns which may continue with their chunk."""
+    reached = simulator.step(walkers.states[rows].reshape(-1, *shape), actions)
+    return advance(walkers, rows, actions, pack(reached), simulator.is_goal(reached))
+
+
+def _finish(
+    walkers: Walkers, shape: tuple[int, ...], success: Bools, policy_calls: Ints
+) -> Rollouts:
+    return Rollouts(
+        walkers.states.reshape(-1, *shape),
+        walkers.actions,
+        walkers.lengths,
+        success,
+        walkers.simulated,
+        policy_calls,
+    )

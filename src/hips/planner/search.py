@@ -1,154 +1,189 @@
-"""One best-first loop for every evaluation: many searches in lockstep, one batch per round."""
+"""The best-first loop for every evaluation: many searches in lockstep, one batch per round."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hips.domains.base import Actions, Bools, Domain, Grid, Grids
+from hips.arrays import Actions, Bools, Floats, Grid, Grids, Ints
+from hips.domains.base import Domain
 from hips.errors import ConfigError, ContractError, is_interrupt
 from hips.planner import kernels
 from hips.planner.budget import Budget, available_bytes
+from hips.planner.children import Children, Expander
 from hips.planner.estimates import Estimates
 from hips.planner.evaluations import Evaluation, KeyFunction, resolve
+from hips.planner.kernels import Edges
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
 from hips.planner.outcomes import Outcome
-from hips.planner.protocols import Children, DynamicsMode, Expander, Floats, Ints
+from hips.planner.protocols import DynamicsMode
 from hips.planner.result import Result, Segment
+from hips.planner.rounds import (
+    Observer,
+    Round,
+    StopSearch,
+    describe_expanded,
+    describe_offered,
+)
 from hips.planner.stopwatch import Stopwatch
-from hips.planner.validate import is_plan
+from hips.planner.validate import find_fault, is_plan
 
-OnResult: TypeAlias = Callable[[int, Result], None]
+DEFAULT_BATCH = 64
 
 
-def solve(
-    domain: Domain,
-    problem: Grid,
-    expander: Expander,
-    evaluation: str | Evaluation | KeyFunction = "phs_hat",
-    budget: Budget | None = None,
-    *,
-    close_on_generation: bool = False,
-    seed: int | None = None,
-) -> Result:
-    """Searches a plan for one start state; `solve_many` of one."""
-    return solve_many(
-        domain,
-        [problem],
-        expander,
-        evaluation,
-        budget,
-        batch=1,
-        close_on_generation=close_on_generation,
-        seed=seed,
-    )[0]
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """Options of the loop.
+
+    Attributes:
+        evaluation: name of a registered evaluation, or a key function.
+        budget: limits of each search, and of all together.
+        batch: searches in lockstep.
+        total_bytes: memory limit of all searches together; beyond it, the largest one ends
+            OUT_OF_MEMORY. None takes most of the free memory.
+        close_on_generation: never update a generated state (the published protocol).
+    """
+
+    evaluation: str | Evaluation | KeyFunction = "phs_hat"
+    budget: Budget = field(default_factory=Budget)
+    batch: int = DEFAULT_BATCH
+    total_bytes: int | None = None
+    close_on_generation: bool = False
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise ConfigError(f"A batch of {self.batch} searches is invalid; give 1 or more.")
+
+
+def solve(domain: Domain, problem: Grid, expander: Expander, **options: Any) -> Result:
+    """Searches for a plan from one start state; see `solve_many`."""
+    return solve_many(domain, [problem], expander, **options)[0]
 
 
 def solve_many(
     domain: Domain,
     problems: Sequence[Grid] | Grids,
     expander: Expander,
-    evaluation: str | Evaluation | KeyFunction = "phs_hat",
-    budget: Budget | None = None,
-    *,
-    batch: int = 64,
-    total_bytes: int | None = None,
-    close_on_generation: bool = False,
-    seed: int | None = None,
-    on_result: OnResult | None = None,
+    observer: Observer | None = None,
+    **options: Any,
 ) -> list[Result]:
-    """Searches plans for many start states, `batch` of them at a time.
+    """Searches for plans from many start states; `options` are those of `SearchOptions`.
 
-    Every round expands the best node of each search and gives the expander one batch of them.
-    A search that ends makes room for one that waits. With policies that treat rows alike whatever
-    their batch, results do not depend on `batch`.
-
-    Args:
-        domain: the true domain.
-        problems: start states `[H, W]`.
-        expander: makes children.
-        evaluation: name of a registered evaluation, or a key function.
-        budget: limits of each search.
-        batch: searches in lockstep.
-        total_bytes: memory of all searches together; beyond it the largest one ends
-            OUT_OF_MEMORY. None takes most of what is free.
-        close_on_generation: never update a generated state (the published protocol).
-        seed: noted in the results.
-        on_result: called with index and result whenever a search ends.
+    Every round pops the best node of each search and passes them to the expander as one batch.
+    When a search ends, a waiting one takes its slot. If policies treat rows independently,
+    results do not depend on the batch.
 
     Returns:
         Results in the order of `problems`; INTERRUPTED ones after Ctrl-C.
     """
-    if batch < 1:
-        raise ConfigError(f"A batch of {batch} searches is impossible; give 1 or more.")
-    lockstep = _Lockstep(
-        domain,
-        problems,
-        expander,
-        resolve(evaluation),
-        budget or Budget(),
-        min(batch, max(1, len(problems))),
-        available_bytes() if total_bytes is None else total_bytes,
-        close_on_generation,
-        seed,
-        on_result,
-    )
-    return lockstep.run()
+    return Search(domain, problems, expander, SearchOptions(**options), observer).run()
 
 
-class _Lockstep:
-    """The state of `solve_many`."""
+class Search:
+    """Searches in lockstep, to run at once or round by round.
+
+    >>> from hips import domains
+    >>> from hips.planner.expander import Hybrid
+    >>> from hips.planner.policies import UniformPolicy
+    >>> tiles = domains.create("sliding_tiles", height=2, width=2)
+    >>> expander = Hybrid(tiles, action_policy=UniformPolicy(4))
+    >>> start = np.array([[1, 0], [2, 3]], dtype=np.uint8)
+    >>> search = Search(tiles, [start], expander, SearchOptions("levin_ts"))
+    >>> [len(one.offered.nodes) for one in search.rounds()], search.results()[0].plan
+    ([2], ('left',))
+    """
 
     def __init__(
         self,
         domain: Domain,
         problems: Sequence[Grid] | Grids,
         expander: Expander,
-        evaluation: Evaluation,
-        budget: Budget,
-        num_slots: int,
-        total_bytes: int,
-        close_on_generation: bool,
-        seed: int | None,
-        on_result: OnResult | None,
+        options: SearchOptions | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self.domain, self.problems, self.expander = domain, problems, expander
-        self.evaluation, self.budget, self.total_bytes = evaluation, budget, total_bytes
-        self.close_on_generation, self.seed, self.on_result = close_on_generation, seed, on_result
+        self.options = options or SearchOptions()
+        self.observer = observer
+        self.evaluation = resolve(self.options.evaluation)
+        given = self.options.total_bytes
+        self.total_bytes = available_bytes() if given is None else given
+        num_slots = min(self.options.batch, max(1, len(problems)))
         self.table = NodeTable(domain.spec.shape, num_slots, domain.spec.num_actions)
         self.ledger = Ledger(num_slots)
-        self.estimates = Estimates(self.table, self.ledger, evaluation, expander.heuristic)
+        self.estimates = Estimates(self.table, self.ledger, self.evaluation, expander.heuristic)
         self.problem_of = np.full(num_slots, -1, dtype=np.int64)
-        self.results: list[Result | None] = [None] * len(problems)
-        self.next_problem = 0
+        self._results: list[Result | None] = [None] * len(problems)
+        self._next_problem = 0
+        self._rounds = 0
+        self._deadline = self.options.budget.deadline()
+
+    # -- driving -------------------------------------------------------------------------------
 
     def run(self) -> list[Result]:
-        """Runs all searches to their ends."""
+        """Runs all searches to the end; Ctrl-C or `StopSearch` makes them INTERRUPTED."""
+        watched = self.observer is not None and self.observer.wants_rounds
         try:
-            self._admit_waiting()
-            while len(slots := self._active()):
-                self._end_over_budget(slots)
-                if len(slots := self._active()):
-                    self._run_round(slots)
-                self._admit_waiting()
+            while self._advance(watched):
+                pass
+        except StopSearch:
+            self.stop()
         except (KeyboardInterrupt, SystemError) as error:
             if not is_interrupt(error):
                 raise
-            self._interrupt()
-        return [result for result in self.results if result is not None]
+            self.stop()
+        return self.results()
 
-    def _run_round(self, slots: Ints) -> None:
+    def rounds(self) -> Iterator[Round]:
+        """Runs the searches round by round; leaving the loop pauses them."""
+        while (found := self._advance(True)) is not False:
+            if isinstance(found, Round):
+                yield found
+
+    def stop(self) -> None:
+        """Ends active and waiting searches as INTERRUPTED."""
+        for slot in self._active():
+            index = int(self.problem_of[slot])
+            statistics = self.ledger.statistics(slot, int(self.table.slot_bytes()[slot]))
+            self._results[index] = self._result(index, Outcome.INTERRUPTED, statistics=statistics)
+            self.table.release(int(slot))
+            self.problem_of[slot] = -1
+        self._next_problem = len(self.problems)
+        for index, result in enumerate(self._results):
+            if result is None:
+                self._results[index] = self._result(index, Outcome.INTERRUPTED)
+
+    def results(self) -> list[Result]:
+        """Results of all finished problems, in their order."""
+        return [result for result in self._results if result is not None]
+
+    def _advance(self, watched: bool) -> Round | bool:
+        """Runs a round; returns it if `watched`, else True; False once all searches have ended."""
+        watch = Stopwatch()
+        self._admit_waiting()
+        slots = self._active()
+        if not len(slots):
+            return False
+        self._end_over_budget(slots)
+        slots = self._active()
+        if not len(slots):
+            return True
         try:
-            self._expand(slots)
+            found = self._expand(slots, watch, watched)
         except MemoryError:
-            # The nodes taken from the queues are lost, so no search may go on to a proof.
+            # The popped nodes are lost, so no search may continue to a proof.
             for slot in self._active():
                 self._end(int(slot), Outcome.OUT_OF_MEMORY)
+            return True
+        if found is not None and self.observer is not None and self.observer.wants_rounds:
+            self.observer.on_round(found)
+        return True if found is None else found
 
     def _active(self) -> Ints:
         return np.flatnonzero(self.problem_of >= 0)
@@ -156,18 +191,21 @@ class _Lockstep:
     # -- beginning and end ---------------------------------------------------------------------
 
     def _admit_waiting(self) -> None:
-        """Gives free slots to waiting problems; those that need no search end at once."""
-        if self.next_problem == len(self.problems):
+        """Gives free slots to waiting problems; those that need no search end immediately."""
+        if self._next_problem == len(self.problems):
             return
         for slot in np.flatnonzero(self.problem_of < 0):
-            while self.problem_of[slot] < 0 and self.next_problem < len(self.problems):
-                index, self.next_problem = self.next_problem, self.next_problem + 1
+            while self.problem_of[slot] < 0 and self._next_problem < len(self.problems):
+                index, self._next_problem = self._next_problem, self._next_problem + 1
                 self._admit(int(slot), index)
 
     def _admit(self, slot: int, index: int) -> None:
         problem = np.asarray(self.problems[index])
-        if reason := _fault(self.domain, problem):
-            self._report(index, Result(Outcome.INVALID_INPUT, seed=self.seed, message=reason))
+        if reason := find_fault(self.domain, problem):
+            self._report(index, Result(Outcome.INVALID_INPUT, message=reason))
+            return
+        if time.monotonic() >= self._deadline:
+            self._report(index, self._result(index, Outcome.OUT_OF_TIME))
             return
         self.problem_of[slot] = index
         self.ledger.begin(slot)
@@ -178,21 +216,24 @@ class _Lockstep:
     def _end_over_budget(self, slots: Ints) -> None:
         """Ends searches whose frontier is exhausted or whose budget is spent."""
         self._end_all(slots, self._is_exhausted(slots), None)
+        budget = self.options.budget
         for used, limit, outcome in (
-            (self.ledger.expansions, self.budget.expansions, Outcome.OUT_OF_EXPANSIONS),
-            (self.ledger.elapsed, self.budget.seconds, Outcome.OUT_OF_TIME),
-            (self.table.slot_bytes, self.budget.bytes, Outcome.OUT_OF_MEMORY),
+            (self.ledger.expansions, budget.max_expansions, Outcome.OUT_OF_EXPANSIONS),
+            (self.ledger.seconds, budget.max_seconds, Outcome.OUT_OF_TIME),
+            (self.table.slot_bytes, budget.max_memory, Outcome.OUT_OF_MEMORY),
         ):
             if limit is not None:
                 self._end_all(slots, used()[slots] >= limit, outcome)
+        if math.isfinite(self._deadline) and time.monotonic() >= self._deadline:
+            self._end_all(slots, np.ones(len(slots), dtype=np.bool_), Outcome.OUT_OF_TIME)
         while self.table.used_bytes > self.total_bytes:
             self._end(int(self.table.slot_bytes().argmax()), Outcome.OUT_OF_MEMORY)
 
     def _is_exhausted(self, slots: Ints) -> Bools:
-        """Which searches have nothing to expand, or nothing that could still matter.
+        """Which searches have no open node that could still lead to a plan.
 
-        All states reachable by true steps are expanded once no trusted node is open; what a
-        model believes beside them cannot be a way to a goal.
+        Once no trusted node is open, all states reachable by true steps have been expanded;
+        further states of the learned dynamics cannot be on a path to a goal.
         """
         empty = self.table.is_empty(slots)
         if self.expander.complete:
@@ -209,55 +250,65 @@ class _Lockstep:
     def _end(self, slot: int, outcome: Outcome, goal: int | None = None) -> None:
         """Records a result and frees the slot."""
         nodes = [] if goal is None else self.table.path(goal)
-        segments = tuple(self._segment(node) for node in nodes)
-        plan = self.domain.spec.action_names(self._plan(nodes))
-        statistics = self.ledger.statistics(slot, int(self.table.slot_bytes()[slot]))
         index = int(self.problem_of[slot])
-        self._report(index, Result(outcome, plan, segments, statistics, self.seed))
+        result = self._result(
+            index,
+            outcome,
+            plan=self.domain.spec.action_names(self._plan(nodes)),
+            segments=tuple(self._segment(node) for node in nodes),
+            statistics=self.ledger.statistics(slot, int(self.table.slot_bytes()[slot])),
+        )
         self.table.release(slot)
         self.problem_of[slot] = -1
+        self._report(index, result)
+
+    def _result(self, index: int, outcome: Outcome, **facts: Any) -> Result:
+        start = np.asarray(self.problems[index])
+        return Result(outcome, start=start, domain=self.domain, **facts)
 
     def _report(self, index: int, result: Result) -> None:
-        self.results[index] = result
-        if self.on_result is not None:
-            self.on_result(index, result)
-
-    def _interrupt(self) -> None:
-        """Reports what is known of the searches under way and of those that wait."""
-        for slot in self._active():
-            index = int(self.problem_of[slot])
-            statistics = self.ledger.statistics(slot, int(self.table.slot_bytes()[slot]))
-            self.results[index] = Result(Outcome.INTERRUPTED, (), (), statistics, self.seed)
-        waiting = Result(Outcome.INTERRUPTED, seed=self.seed)
-        self.results = [result or waiting for result in self.results]
+        self._results[index] = result
+        if self.observer is not None:
+            self.observer.on_result(index, result)
 
     # -- one round -----------------------------------------------------------------------------
 
-    def _expand(self, slots: Ints) -> None:
+    def _expand(self, slots: Ints, watch: Stopwatch, watched: bool) -> Round | None:
         """Expands the best node of every slot."""
-        watch = Stopwatch()
-        parents = self._take(slots, watch)
-        states = self.table.states(parents)
+        nodes = self._take(slots, watch)
+        states = self.table.states(nodes)
         watch.lap("bookkeeping")
-        children = self.expander.expand(states)
-        watch.lap_split(children.phases, "expansion")
-        child_slots = slots[children.parents]
-        self._count(slots, parents, children)
-        trusted = children.exact & (self.table.nodes["trusted"][parents] > 0)[children.parents]
-        ids, fresh = self.table.intern(child_slots, trusted, children.states)
+        children = self.expander.expand(states, explain=watched)
+        watch.lap_split(children.costs.phases, "expansion")
+        kinds = self.table.nodes["kind"][nodes]
+        by_action = (kinds < 0) & (kinds != ROOT)
+        self.ledger.add_expansions(slots, kinds >= 0, by_action, children)
+        trusted = children.exact & (self.table.nodes["trusted"][nodes] > 0)[children.parents]
+        ids, fresh = self.table.intern(slots[children.parents], trusted, children.states)
         watch.lap("bookkeeping")
         goals = self.domain.is_goal(children.states)
-        origins = parents[children.parents]
+        origins = nodes[children.parents]
         self.estimates.estimate(ids, origins, fresh & ~goals, children)
         watch.lap("heuristic")
-        self._relax(ids, origins, children, goals)
+        edges = self._edges(ids, origins, children, goals)
+        accepted = self.table.relax(edges, self.options.close_on_generation)
         watch.lap("bookkeeping")
-        self._try_goals(ids, goals)
+        solved = self._valid_goals(ids, goals)
         watch.lap("validation")
         self.ledger.spend(len(slots), watch.seconds)
+        self._rounds += 1
+        found = None
+        if watched:
+            expanded = describe_expanded(self.table, self.problem_of[slots], nodes, states)
+            offered = describe_offered(self.table, children, edges, accepted)
+            waiting = self.table.num_open(slots)
+            found = Round(self._rounds, expanded, offered, children.rejected, waiting)
+        for slot, node in solved.items():
+            self._end(slot, Outcome.SOLVED, node)
+        return found
 
     def _take(self, slots: Ints, watch: Stopwatch) -> Ints:
-        """The best node of every slot; one whose h was only a guess goes back until it is known."""
+        """Pops the best node of every slot; computes a guessed h and requeues the node first."""
         taken = self.table.pop(slots)
         watch.lap("bookkeeping")
         while len(early := np.flatnonzero(self.estimates.is_guessed(taken))):
@@ -269,27 +320,23 @@ class _Lockstep:
             watch.lap("heuristic")
         return taken
 
-    def _count(self, slots: Ints, parents: Ints, children: Children) -> None:
-        kinds = self.table.nodes["kind"][parents]
-        self.ledger.add_expansions(
-            slots,
-            (
-                kinds >= 0,
-                (kinds < 0) & (kinds != ROOT),
-                np.bincount(children.parents, minlength=len(slots)),
-                children.network_calls,
-                children.model_calls,
-                children.environment_steps,
-            ),
-        )
-
-    def _relax(self, ids: Ints, parents: Ints, children: Children, goals: Bools) -> None:
+    def _edges(self, ids: Ints, parents: Ints, children: Children, goals: Bools) -> Edges:
         nodes = self.table.nodes
         log_pi = nodes["log_pi"][parents] + children.log_probabilities
         depths = nodes["depth"][parents] + 1
         steps = nodes["steps"][parents] + children.lengths
         keys = self._keys(depths, steps, log_pi, nodes["h"][ids])
-        self.table.relax(ids, parents, log_pi, keys, children, goals, self.close_on_generation)
+        return Edges(
+            ids,
+            parents,
+            log_pi,
+            children.lengths,
+            children.kinds,
+            children.tiers,
+            keys,
+            goals,
+            children.actions,
+        )
 
     def _keys(
         self, depths: npt.NDArray[Any], steps: npt.NDArray[Any], log_pi: Floats, h: npt.NDArray[Any]
@@ -301,28 +348,29 @@ class _Lockstep:
             dtype=np.float64,
         )
         if keys.shape != h.shape or np.isnan(keys).any():
-            raise ContractError(f"an evaluation must return {len(h)} keys, none of them NaN")
+            raise ContractError(f"an evaluation must return {len(h)} keys without NaN")
         return keys
 
     # -- goals ---------------------------------------------------------------------------------
 
-    def _try_goals(self, ids: Ints, goals: Bools) -> None:
-        """Ends searches whose plan passes the replay; other plans are rejected and counted."""
+    def _valid_goals(self, ids: Ints, goals: Bools) -> dict[int, int]:
+        """The best goal of each slot whose plan passes the replay."""
+        solved: dict[int, int] = {}
         if not goals.any():
-            return
+            return solved
         nodes = self.table.nodes
         found = np.unique(ids[goals])
         ranks = (nodes["order"][found], nodes["key"][found], nodes["tier"][found])
         for node in found[np.lexsort(ranks)]:
             slot = int(nodes["slot"][node])
-            # The search may have ended with a better goal of the same round.
-            if nodes["status"][node] != kernels.GOAL or self.problem_of[slot] < 0:
+            if nodes["status"][node] != kernels.GOAL or slot in solved:
                 continue
             if self._is_valid(slot, int(node)):
-                self._end(slot, Outcome.SOLVED, int(node))
+                solved[slot] = int(node)
             else:
                 nodes["status"][node] = kernels.REJECTED
                 self.ledger.count("replans")[slot] += 1
+        return solved
 
     def _is_valid(self, slot: int, node: int) -> bool:
         start = np.asarray(self.problems[self.problem_of[slot]])
@@ -332,7 +380,7 @@ class _Lockstep:
             self.ledger.count("environment_steps")[slot] += len(plan)
         elif not valid:
             raise ContractError(
-                f"'{self.domain.name}': a plan made by its own `step` fails when replayed; "
+                f"'{self.domain.name}': a plan made by its own `step` fails on replay; "
                 "`step` must be deterministic and must not modify its input"
             )
         return valid
@@ -346,14 +394,3 @@ class _Lockstep:
         if kind >= 0:
             return Segment("subgoal", str(kind), len(self.table.edge_actions(node)))
         return Segment("action", self.domain.spec.actions[~kind], 1)
-
-
-def _fault(domain: Domain, problem: Grid) -> str:
-    """Why a grid cannot be a problem of `domain`; empty if it can."""
-    shape = domain.spec.shape
-    if problem.shape != shape or problem.dtype != np.uint8:
-        size = math.prod(problem.shape)
-        return f"a level must be a uint8 grid {shape}, got {problem.dtype} {problem.shape} ({size})"
-    if int(problem.max()) >= domain.spec.num_symbols:
-        return f"cells must be 0 … {domain.spec.num_symbols - 1}, got {int(problem.max())}"
-    return ""

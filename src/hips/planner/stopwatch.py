@@ -1,4 +1,4 @@
-"""Where the time goes, by phase."""
+"""Timing by phase."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Mapping
 
 
 class Stopwatch:
-    """Adds up seconds by phase: each lap since the last one belongs to the phase it names."""
+    """Sums seconds by phase; each lap assigns the time since the last one to a phase."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def lap(self, phase: str) -> None:
-        """The time since the last lap went to `phase`."""
+        """Assigns the time since the last lap to `phase`."""
         now = time.perf_counter()
         self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._last
         self._last = now
 
     def lap_split(self, phases: Mapping[str, float], rest: str) -> None:
-        """The time since the last lap was measured by `phases` already; what is left is `rest`."""
+        """Assigns the time since the last lap to the measured `phases`, the remainder to `rest`."""
         for phase, spent in phases.items():
             self.seconds[phase] = self.seconds.get(phase, 0.0) + spent
         self.lap(rest)

@@ -1,1 +1,1 @@
-"""Training: demonstrations in, a model bundle out, stage by stage and resumable."""
+"""Training: from demonstrations to a model, stage by stage, resumable."""

@@ -1,4 +1,4 @@
-"""Batches as named tensors, and the means of an objective over a large one."""
+"""Batches as named tensors, and means of an objective over a large batch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ PART = 512
 
 
 def device_of(module: nn.Module) -> torch.device:
-    """Where a module's parameters are."""
+    """The device of a module's parameters."""
     return next(module.parameters()).device
 
 
 def parts(batch: Batch, device: torch.device, size: int = PART) -> Iterator[Batch]:
-    """A large batch in pieces on `device`."""
+    """Splits a large batch into pieces on `device`."""
     total = len(next(iter(batch.values())))
     for first in range(0, total, size):
         yield {name: value[first : first + size].to(device) for name, value in batch.items()}

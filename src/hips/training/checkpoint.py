@@ -1,4 +1,4 @@
-"""Checkpoints as safetensors: weights, optimiser state and a few strings. No pickle anywhere."""
+"""Checkpoints as safetensors: weights, optimiser state and a few strings; no pickle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODEL, _OPTIMIZER = "model.", "optimizer."
 def save(
     path: Path, module: nn.Module, optimizer: torch.optim.Optimizer | None, facts: dict[str, Any]
 ) -> None:
-    """Writes a checkpoint, all or nothing: when the disk is full the previous one stays."""
+    """Writes a checkpoint atomically: if the disk is full, the previous one stays."""
     tensors = {_MODEL + name: value for name, value in module.state_dict().items()}
     if optimizer is not None:
         for index, state in optimizer.state_dict()["state"].items():
@@ -32,8 +32,8 @@ def save(
             save_file(contiguous, temporary, metadata={"facts": json.dumps(facts)})
     except (OSError, SafetensorError) as error:
         raise HipsError(
-            f"{path}: the checkpoint could not be written ({error}). "
-            "The previous one is kept: make room and run again with --resume."
+            f"{path}: cannot write the checkpoint ({error}). "
+            "The previous one is kept: free some space and run again with --resume."
         ) from error
 
 
@@ -46,7 +46,9 @@ def load(
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:
-        raise ModelError(f"{path}: made for networks of other sizes ({error}).") from error
+        raise ModelError(
+            f"{path}: the checkpoint is for networks of other sizes ({error})."
+        ) from error
     if optimizer is not None:
         _restore_optimizer(optimizer, tensors)
     return facts
@@ -70,7 +72,7 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tens
         if key.startswith(_OPTIMIZER):
             index, name = key.removeprefix(_OPTIMIZER).split(".", 1)
             parameter = parameters[int(index)]
-            # Fused optimisers walk through memory: moments must lie as their parameter does.
+            # Fused optimisers walk through memory: moments need their parameter's memory layout.
             if value.shape == parameter.shape:
                 value = torch.empty_like(parameter).copy_(value)
             state.setdefault(int(index), {})[name] = value

@@ -1,89 +1,63 @@
-"""Every hyperparameter of training as data: defaults by size, overrides by dotted name, JSON."""
+"""All hyperparameters of a training run as data: shared ones and those of each part."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
-from hips.domains import Domain, Preset
+from hips import assignments
+from hips.domains.base import Domain
 from hips.errors import ConfigError
-from hips.models.networks.plan import NetworkSizes
+from hips.training.contract import Part
+from hips.training.schedule import Size
 
-Size = Literal["smoke", "laptop", "paper"]
-Segmentation = Literal["detector", "dp", "events"]
+SMOKE_DEMONSTRATIONS = 300
+ELSEWHERE = ("domain", "parameters", "warm_start")
+"""Fields set by their own arguments, never as a setting."""
 
 
 @dataclass(frozen=True, slots=True)
-class StageConfig:
-    """One optimisation: Adam, a short warm-up, then a cosine to zero.
+class SegmentationConfig:
+    """How trajectories are segmented into subgoals.
 
     Attributes:
-        steps: optimisation steps.
-        batch: samples a step, over all processes.
-        learning_rate: peak learning rate.
-        validate_every: steps between validations.
-        patience: validations without improvement before stopping; 0 never stops early.
-        anew: in a training that goes on from a model, begin as if there were none: what the stage
-            prepares is prepared, and the network that it is the first to teach is random.
+        method: name of a segmenter.
+        penalty: α, the cost of each additional subgoal.
+        ahead: for segmentation by events, which of the coming events is the subgoal.
+        most: maximum number of trajectories to segment, if scoring all pairs is costly.
     """
 
-    steps: int = 1000
-    batch: int = 256
-    learning_rate: float = 1e-3
-    validate_every: int = 500
-    patience: int = 0
-    anew: bool = False
+    method: str = "events"
+    penalty: float = 0.1
+    ahead: int = 1
+    most: int = 10_000
 
-
-@dataclass(frozen=True, slots=True)
-class PolicyConfig(StageConfig):
-    """The subgoal-conditioned policy on random segments; `chunk` actions are foreseen."""
-
-    chunk: int = 10
-
-
-@dataclass(frozen=True, slots=True)
-class DetectorConfig(StageConfig):
-    """REINFORCE of the detector together with the policy; `batch` counts trajectories."""
-
-    batch: int = 8
-    validate_every: int = 50
-    samples: int = 16
-    segment_penalty: float = 0.1
-    discount: float = 0.99
-    entropy_bonus: float = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class VqvaeConfig(StageConfig):
-    """The discrete VQ-VAE, initialised by K-means from the continuous autoencoder."""
-
-    batch: int = 128
-    validate_every: int = 1000
-    num_codes: int = 64
-    code_dimension: int = 128
-    commitment: float = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class HeuristicConfig(StageConfig):
-    """The distribution over remaining steps."""
-
-    max_distance: int = 128
-    num_bins: int = 128
+    def __post_init__(self) -> None:
+        if self.ahead < 1:
+            raise ConfigError(
+                "segmentation.ahead must be at least 1, which takes the next event as the subgoal."
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """All of one training run; saved as JSON beside the weights.
+    """The configuration of a training run; saved as JSON next to the weights.
 
-    `segmented` trajectories at most are segmented for the stages that learn subgoals: the exact
-    segmentation asks the policy about every pair of near states. `events` says which of the coming
-    events is the subgoal, if events segment. `start` names the model whose weights are the first
-    ones, with their hash; None for random ones.
+    Attributes:
+        domain: name of the domain.
+        parameters: the domain's parameters.
+        size: how much to train.
+        seed: of all random draws.
+        demonstrations: trajectories to collect, if none are given.
+        quality: of those, from 0 (wandering) to 1 (near-optimal).
+        horizon: H, the maximum number of low-level steps to a subgoal.
+        segmentation: how trajectories are segmented into subgoals.
+        parts: the configuration of each part to train, by name.
+        warm_start: the model to start from, the hash of its weights and its parts; None for
+            random weights.
     """
 
     domain: str
@@ -93,138 +67,51 @@ class TrainingConfig:
     demonstrations: int = 10_000
     quality: float = 1.0
     horizon: int = 10
-    segmentation: Segmentation = "detector"
-    segmented: int = 10_000
-    events: int = 1
-    network: NetworkSizes = field(default_factory=NetworkSizes)
-    policy: PolicyConfig = field(default_factory=PolicyConfig)
-    detector: DetectorConfig = field(default_factory=DetectorConfig)
-    chunks: StageConfig = field(default_factory=lambda: StageConfig(batch=128))
-    autoencoder: StageConfig = field(default_factory=lambda: StageConfig(batch=128))
-    vqvae: VqvaeConfig = field(default_factory=VqvaeConfig)
-    prior: StageConfig = field(default_factory=lambda: StageConfig(batch=128))
-    heuristic: HeuristicConfig = field(default_factory=HeuristicConfig)
-    dynamics: StageConfig = field(default_factory=StageConfig)
-    start: Mapping[str, str] | None = None
+    segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    warm_start: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.horizon < 1:
+            raise ConfigError("horizon must be at least 1.")
+
+    @property
+    def warm_parts(self) -> tuple[str, ...]:
+        """Parts that the model of a warm start has."""
+        return () if self.warm_start is None else tuple(self.warm_start["parts"])
 
 
-_SCALE: Mapping[Size, float] = {"smoke": 0.0, "laptop": 1.0, "paper": 10.0}
-_LAPTOP_STEPS: Mapping[str, int] = {
-    "policy": 3_000,
-    "detector": 150,
-    "chunks": 1_000,
-    "autoencoder": 500,
-    "vqvae": 7_000,
-    "prior": 5_000,
-    "heuristic": 6_000,
-    "dynamics": 1_000,
-}
-_SMOKE_STEPS = 30
-
-
-def default_config(domain: Domain, size: Size = "laptop", seed: int = 0) -> TrainingConfig:
-    """The configuration a domain's preset gives at a size."""
+def default_config(
+    domain: Domain, parts: Mapping[str, Part], size: Size = "laptop", seed: int = 0
+) -> TrainingConfig:
+    """The default configuration of a domain at a size."""
     preset = domain.preset
-    base = TrainingConfig(
+    return TrainingConfig(
         domain=domain.name,
         parameters=domain.parameters(),
         size=size,
         seed=seed,
-        demonstrations=_demonstrations(preset, size),
-        quality=0.0 if size == "paper" else preset.quality,
+        demonstrations=SMOKE_DEMONSTRATIONS if size == "smoke" else preset.demonstrations,
+        quality=0.0 if size == "paper" else 1.0,
         horizon=preset.horizon,
-        network=_network(preset, size),
-        policy=PolicyConfig(chunk=preset.horizon),
-        detector=DetectorConfig(segment_penalty=preset.segment_penalty),
-        vqvae=VqvaeConfig(
-            num_codes=preset.num_codes,
-            code_dimension=preset.code_dimension,
-            commitment=preset.commitment,
-        ),
-        heuristic=HeuristicConfig(max_distance=preset.max_distance),
-    )
-    stages: dict[str, Any] = {
-        name: _schedule(getattr(base, name), name, size) for name in _LAPTOP_STEPS
-    }
-    config = replace(base, **stages)
-    return override(config, preset.laptop) if size == "laptop" else config
-
-
-def _demonstrations(preset: Preset, size: Size) -> int:
-    counts = {"smoke": 300, "laptop": preset.demonstrations, "paper": preset.paper_demonstrations}
-    return counts[size]
-
-
-def _network(preset: Preset, size: Size) -> NetworkSizes:
-    if size == "smoke":
-        return NetworkSizes(
-            channels=16, blocks=2, attention=min(1, preset.attention), downsample=preset.downsample,
-            positions=preset.positions, motion=preset.motion, policy_channels=16, policy_blocks=2,
-            detector_channels=8, detector_blocks=1, encoder_channels=16, encoder_blocks=1,
-            head_channels=16, head_layers=1, dynamics_channels=16, dynamics_blocks=1,
-        )  # fmt: skip
-    factor = 2 if size == "paper" else 1
-    return NetworkSizes(
-        channels=preset.channels * factor,
-        blocks=preset.blocks * factor,
-        attention=preset.attention,
-        downsample=preset.downsample,
-        positions=preset.positions,
-        motion=preset.motion,
-        policy_channels=preset.policy_channels * factor,
-        policy_blocks=preset.policy_blocks,
+        segmentation=SegmentationConfig(penalty=preset.segment_penalty),
+        parts={name: part.configure(domain, size) for name, part in parts.items()},
     )
 
 
-def _schedule(stage: StageConfig, name: str, size: Size) -> StageConfig:
-    if size == "smoke":
-        batch = 8 if name == "detector" else 64
-        return replace(stage, steps=_SMOKE_STEPS, batch=batch, validate_every=_SMOKE_STEPS)
-    return replace(stage, steps=round(_LAPTOP_STEPS[name] * _SCALE[size]))
+def override(config: TrainingConfig, overrides: Sequence[str]) -> TrainingConfig:
+    """Applies assignments such as `subgoals.num_codes=32` or `segmentation.method=exact`.
 
-
-def override(config: TrainingConfig, assignments: Sequence[str]) -> TrainingConfig:
-    """Applies assignments such as `vqvae.num_codes=32`."""
-    for assignment in assignments:
-        path, separator, text = assignment.partition("=")
-        if not separator:
-            raise ConfigError(f"'{assignment}' is not of the form stage.name=value.")
-        config = _assign(config, path.strip().split("."), text.strip(), assignment)
-    return config
-
-
-def _assign(node: Any, path: Sequence[str], text: str, assignment: str) -> Any:
-    fields = {item.name for item in dataclasses.fields(node)}
-    if path[0] not in fields:
-        raise ConfigError(
-            f"'{assignment}': no setting '{path[0]}'. Available: {', '.join(sorted(fields))}."
-        )
-    present = getattr(node, path[0])
-    if dataclasses.is_dataclass(present) != (len(path) > 1):
-        raise ConfigError(f"'{assignment}': name one setting, e.g. vqvae.num_codes=32.")
-    if len(path) > 1:
-        return replace(node, **{path[0]: _assign(present, path[1:], text, assignment)})
-    hint = typing.get_type_hints(type(node))[path[0]]
-    return replace(node, **{path[0]: _convert(hint, text, assignment)})
-
-
-def _convert(hint: Any, text: str, assignment: str) -> Any:
-    choices = typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
-    if choices:
-        if text not in choices:
-            raise ConfigError(f"'{assignment}': choose one of {', '.join(choices)}.")
-        return text
-    if hint is bool:
-        if text.lower() not in ("true", "false"):
-            raise ConfigError(f"'{assignment}': true or false.")
-        return text.lower() == "true"
-    if not isinstance(hint, type):
-        raise ConfigError(f"'{assignment}': not a single value, it has an option of its own.")
-    try:
-        return hint(text)
-    except (TypeError, ValueError):
-        name = getattr(hint, "__name__", str(hint))
-        raise ConfigError(f"'{assignment}': '{text}' is not of type {name}.") from None
+    The name of a part stands for its configuration.
+    """
+    full = []
+    for assignment in overrides:
+        first = assignments.split(assignment)[0].split(".")[0]
+        if first in ELSEWHERE:
+            raise ConfigError(f"'{assignment}': set '{first}' with its own option.")
+        is_part = first in config.parts
+        full.append(f"parts.{assignment}" if is_part else assignment)
+    return assignments.assign(config, full)
 
 
 def to_json(config: TrainingConfig) -> dict[str, Any]:
@@ -232,19 +119,46 @@ def to_json(config: TrainingConfig) -> dict[str, Any]:
     return dataclasses.asdict(config)
 
 
-def from_json(content: Mapping[str, Any]) -> TrainingConfig:
-    """The inverse of `to_json`."""
-    return _build(TrainingConfig, content)
+def from_json(content: Mapping[str, Any], parts: Mapping[str, Part]) -> TrainingConfig:
+    """The inverse of `to_json`, given the parts that it configures."""
+    own = dict(content)
+    entries = own.pop("parts", {})
+    unknown = sorted(set(entries) - set(parts))
+    if unknown:
+        raise ConfigError(
+            f"The configuration has an unknown part '{unknown[0]}'; load its plug-in."
+        )
+    configs = {name: build(parts[name].config_type, entry) for name, entry in entries.items()}
+    config: TrainingConfig = build(TrainingConfig, own)
+    return dataclasses.replace(config, parts=configs)
 
 
-def _build(cls: Any, content: Mapping[str, Any]) -> Any:
+def build(cls: Any, content: Mapping[str, Any]) -> Any:
+    """A dataclass, with dataclasses as its fields, from JSON; fields left out have defaults.
+
+    Raises:
+        ConfigError: the content is not that of such a dataclass.
+    """
+    if not isinstance(content, Mapping):
+        raise ConfigError(f"A saved configuration has {content!r} instead of settings.")
     hints = typing.get_type_hints(cls)
     known = {item.name for item in dataclasses.fields(cls)}
     unknown = set(content) - known
     if unknown:
         raise ConfigError(f"Unknown setting '{sorted(unknown)[0]}' in a saved configuration.")
     values = {
-        name: _build(hints[name], value) if dataclasses.is_dataclass(hints[name]) else value
+        name: build(hints[name], value)
+        if dataclasses.is_dataclass(hints[name])
+        else _checked(name, value, hints[name])
         for name, value in content.items()
     }
     return cls(**values)
+
+
+def _checked(name: str, value: Any, hint: Any) -> Any:
+    """The value, if it is valid for a setting of type `hint`."""
+    kinds: dict[Any, Any] = {int: int, float: (int, float), bool: bool, str: str}
+    odd = hint in kinds and not isinstance(value, kinds[hint])
+    if odd or (hint in (int, float) and isinstance(value, bool)):
+        raise ConfigError(f"'{name}' has the invalid value {value!r} in a saved configuration.")
+    return value

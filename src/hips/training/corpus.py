@@ -1,25 +1,23 @@
-"""Demonstrations as arrays that stages draw batches from, with symmetries as augmentation."""
+"""Demonstrations as arrays to draw batches from, with symmetries as augmentation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hips.demonstrations.dataset import Trajectories
-from hips.domains import Actions, Domain, Grids
+from hips.arrays import Actions, Grids, Ints
+from hips.data.dataset import Trajectories
+from hips.domains import Domain
 from hips.errors import DatasetError
-
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """All states of a set of trajectories, one after the other.
+    """All states of a set of trajectories, concatenated.
 
     Attributes:
-        domain: whose trajectories they are.
+        domain: the domain of the trajectories.
         states: uint8 `[M, H, W]`.
         actions: int64 `[M]`, taken in each state; -1 in a trajectory's last state.
         offsets: int64 `[N + 1]`, where each trajectory starts.
@@ -29,12 +27,12 @@ class Corpus:
     domain: Domain
     states: Grids
     actions: Actions
-    offsets: Indices
-    last: Indices
+    offsets: Ints
+    last: Ints
 
     @classmethod
     def build(cls, trajectories: Trajectories, domain: Domain, at_least: int = 1) -> Corpus:
-        """A corpus from replayed trajectories; fewer than `at_least` are refused."""
+        """A corpus from replayed trajectories; rejects fewer than `at_least`."""
         if len(trajectories) < at_least:
             raise DatasetError(
                 f"{len(trajectories)} demonstrations are too few to train on; "
@@ -45,23 +43,23 @@ class Corpus:
         return cls(domain, trajectories.states, trajectories.actions, offsets, last)
 
     @property
-    def remaining(self) -> Indices:
+    def remaining(self) -> Ints:
         """Steps to the end of the trajectory, `[M]`."""
         return self.last - np.arange(len(self.last))
 
     @property
-    def decisions(self) -> Indices:
+    def decisions(self) -> Ints:
         """Indices of all states in which an action was taken."""
         return np.flatnonzero(self.actions >= 0)
 
-    def action_windows(self, starts: Indices, ends: Indices, length: int) -> Actions:
+    def action_windows(self, starts: Ints, ends: Ints, length: int) -> Actions:
         """The next `length` actions `[B, length]` from `starts`; -1 from `ends` on."""
         positions = starts[:, None] + np.arange(length)
         window = self.actions[np.minimum(positions, len(self.actions) - 1)]
         return np.where(positions < ends[:, None], window, -1)
 
-    def random_ends(self, rng: np.random.Generator, starts: Indices, horizon: int) -> Indices:
-        """A later state of the same trajectory for each start, at most `horizon` steps on."""
+    def random_ends(self, rng: np.random.Generator, starts: Ints, horizon: int) -> Ints:
+        """A later state of the same trajectory for each start, at most `horizon` steps ahead."""
         reach = np.minimum(self.last[starts] - starts, horizon)
         return starts + 1 + (rng.random(len(starts)) * reach).astype(np.int64)
 
@@ -70,13 +68,13 @@ MAX_SYMMETRIES = 8
 
 
 class Augmenter:
-    """Applies the domain's symmetries: some of them, each to an equal share of a batch."""
+    """Applies a sample of the domain's symmetries, each to an equal share of a batch."""
 
     def __init__(self, domain: Domain) -> None:
         self.symmetries = domain.symmetries()
         identity = np.arange(domain.spec.num_actions)
         tables = [identity, *(np.array(s.actions) for s in self.symmetries)]
-        # One more column: the marker -1 of "no action" stays what it is.
+        # One extra column maps -1, "no action", to itself.
         self.action_tables = [np.append(table, -1) for table in tables]
 
     def __call__(
@@ -99,3 +97,27 @@ class Augmenter:
             if renamed is not None and actions is not None:
                 renamed[share] = self.action_tables[which][actions[share]]
         return moved, renamed
+
+
+def select_trajectories(corpus: Corpus, chosen: Ints) -> Corpus:
+    """The corpus of the chosen trajectories."""
+    lengths = np.diff(corpus.offsets)[chosen]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    source = np.repeat(corpus.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    last = np.repeat(offsets[1:] - 1, lengths)
+    return Corpus(corpus.domain, corpus.states[source], corpus.actions[source], offsets, last)
+
+
+MAX_WALK = 8
+
+
+def wander(corpus: Corpus, rng: np.random.Generator, size: int) -> Grids:
+    """States up to `MAX_WALK` random steps away from the corpus, `[size, H, W]`."""
+    domain = corpus.domain
+    states = corpus.states[rng.choice(len(corpus.states), size=size)]
+    walks = rng.integers(MAX_WALK + 1, size=size)
+    for step in range(MAX_WALK):
+        going = np.flatnonzero(walks > step)
+        actions = rng.integers(domain.spec.num_actions, size=len(going))
+        states[going] = domain.step(states[going], actions)
+    return states

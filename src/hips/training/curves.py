@@ -1,4 +1,4 @@
-"""A picture of the training curves, from the metric rows alone."""
+"""A plot of the training curves, drawn from the metric rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMNS = 3
 
 
 def draw_curves(rows: Path, picture: Path) -> None:
-    """One panel a stage: validation metrics over steps, each scaled to its own range."""
+    """One panel per stage: validation metrics over steps, each scaled to its own range."""
     from matplotlib.figure import Figure
 
     curves: dict[str, dict[str, list[tuple[int, float]]]] = defaultdict(lambda: defaultdict(list))

@@ -1,7 +1,7 @@
-"""The only optimisation loop: batches, validation, early stop, checkpoints, metric rows.
+"""The optimisation loop of every stage: batches, validation, early stopping, checkpoints, metrics.
 
-Every step draws from streams named after the stage and the step, so a run that was killed goes
-on from its checkpoint exactly as if it had not been.
+Every step draws from random streams named after the stage and the step, so a killed run resumes
+from its checkpoint exactly as if it had never stopped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -24,9 +23,9 @@ from hips.files import read_json, write_json
 from hips.seeding import stream, stream_seed
 from hips.training import checkpoint
 from hips.training.batches import Batch
-from hips.training.config import StageConfig
+from hips.training.process_group import ProcessGroup
 from hips.training.progress import Reporter
-from hips.training.world import World
+from hips.training.schedule import Schedule
 
 CHECKPOINT_SECONDS = 120.0
 WARMUP_SHARE = 0.03
@@ -34,17 +33,15 @@ MAX_GRADIENT_NORM = 1.0
 
 
 class Stage(ABC):
-    """One network (or several) to train: where batches come from, the loss, the validation.
+    """The training of one or more networks: batches, loss and validation.
 
     Attributes:
-        name: of the stage, unique in a run.
-        config: schedule.
-        objective: a module whose `forward(batch)` gives the loss and metrics; all it holds is
-            saved.
+        schedule: steps, batch size and learning rate.
+        objective: a module whose `forward(batch)` returns the loss and metrics; its whole state
+            is saved.
     """
 
-    name: ClassVar[str]
-    config: StageConfig
+    schedule: Schedule
     objective: nn.Module
 
     @abstractmethod
@@ -53,20 +50,20 @@ class Stage(ABC):
 
     @abstractmethod
     def validate(self) -> dict[str, float]:
-        """Validation metrics; "score" is what early stopping minimises."""
+        """Validation metrics; early stopping minimises "score"."""
 
     def rate_scales(self) -> dict[nn.Module, float]:
-        """Factors on the learning rate of parts of the objective."""
+        """Learning-rate factors of submodules of the objective."""
         return {self.objective: 1.0}
 
     def prepare(self) -> None:
-        """Called once before the first step, unless the networks start from a model's weights."""
+        """Called once before the first step, except after a warm start."""
         return
 
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """What a finished stage leaves behind."""
+    """The record of a finished stage."""
 
     steps: int
     seconds: float
@@ -74,7 +71,7 @@ class StageReport:
 
 
 def learning_rate_factor(step: int, steps: int) -> float:
-    """Linear warm-up, then half a cosine down to zero."""
+    """Linear warm-up, then cosine decay to zero."""
     warmup = max(1, round(steps * WARMUP_SHARE))
     if step < warmup:
         return (step + 1) / warmup
@@ -82,29 +79,30 @@ def learning_rate_factor(step: int, steps: int) -> float:
 
 
 class StageRun:
-    """Runs one stage in its folder, from wherever it was left.
+    """Runs or resumes one stage in its folder.
 
-    `fresh` networks have random weights that the stage may prepare; others keep what they know.
+    `fresh` networks have random weights, which the stage may prepare; others keep their weights.
     """
 
     def __init__(
         self,
+        name: str,
         stage: Stage,
         folder: Path,
         seed: int,
         reporter: Reporter,
-        world: World,
+        group: ProcessGroup,
         fresh: bool = True,
     ) -> None:
-        self.stage, self.seed, self.reporter, self.world = stage, seed, reporter, world
-        self.fresh = fresh
-        self.folder = folder / stage.name
-        self.module: nn.Module = stage.objective.to(world.device)
+        self.name, self.stage, self.seed = name, stage, seed
+        self.reporter, self.group, self.fresh = reporter, group, fresh
+        self.folder = folder / name
+        self.module: nn.Module = stage.objective.to(group.device)
         groups = [
             {"params": list(part.parameters()), "scale": scale}
             for part, scale in stage.rate_scales().items()
         ]
-        self.optimizer = torch.optim.Adam(groups, lr=stage.config.learning_rate, fused=True)
+        self.optimizer = torch.optim.Adam(groups, lr=stage.schedule.learning_rate, fused=True)
         self.step, self.seconds = 0, 0.0
         self.best, self.stale = math.inf, 0
         self.best_metrics: dict[str, float] = {}
@@ -122,11 +120,11 @@ class StageRun:
         return self.folder / "done.json"
 
     def run(self) -> StageReport:
-        """Trains to the end, or loads the finished stage; the best weights are in place after."""
+        """Trains to the end, or loads the finished stage; leaves the best weights in place."""
         if not self._done.exists():
             self._restore()
             self._train()
-            self.world.barrier()
+            self.group.barrier()
         checkpoint.load(self._final, self.module)
         self.module.eval()
         content = read_json(self._done)
@@ -139,30 +137,30 @@ class StageRun:
             self.best, self.stale = facts["best"], facts["stale"]
             self.best_metrics = facts["best_metrics"]
         elif self.fresh:
-            torch.manual_seed(stream_seed(self.seed, self.stage.name, "prepare") % 2**63)
+            torch.manual_seed(stream_seed(self.seed, self.name, "prepare") % 2**63)
             self.stage.prepare()
-        self.reporter.start_stage(self.stage.name, self.step, self.stage.config.steps)
+        self.reporter.start_stage(self.name, self.step, self.stage.schedule.steps)
 
     def _train(self) -> None:
-        config = self.stage.config
+        schedule = self.stage.schedule
         trained = self.module
-        if self.world.size > 1:
-            # Every process starts from the same seed or checkpoint; nothing needs to be sent first.
+        if self.group.size > 1:
+            # Every process starts from the same seed or checkpoint; no initial broadcast is needed.
             trained = DistributedDataParallel(
                 self.module,
                 find_unused_parameters=True,
                 init_sync=False,
                 broadcast_buffers=False,
             )
-        share = max(1, config.batch // self.world.size)
+        share = max(1, schedule.batch // self.group.size)
         started = saved = time.monotonic()
         earlier = self.seconds
-        while self.step < config.steps and not self._stopped_early():
+        while self.step < schedule.steps and not self._stopped_early():
             self._one_step(trained, share)
             self.step += 1
             now = time.monotonic()
             self.seconds = earlier + now - started
-            if self.step % config.validate_every == 0 or self.step == config.steps:
+            if self.step % schedule.validate_every == 0 or self.step == schedule.steps:
                 self._validate()
             elif now - saved > CHECKPOINT_SECONDS:
                 self._save()
@@ -172,20 +170,20 @@ class StageRun:
         self._finish()
 
     def _one_step(self, trained: nn.Module, share: int) -> None:
-        name = self.stage.name
-        rng = stream(self.seed, name, "batch", self.step, self.world.rank)
+        name = self.name
+        rng = stream(self.seed, name, "batch", self.step, self.group.rank)
         torch.manual_seed(stream_seed(self.seed, name, "torch", self.step) % 2**63)
         self.module.train()
         drawn = self.stage.batch(rng, share)
-        batch = {key: value.to(self.world.device) for key, value in drawn.items()}
-        factor = learning_rate_factor(self.step, self.stage.config.steps)
+        batch = {key: value.to(self.group.device) for key, value in drawn.items()}
+        factor = learning_rate_factor(self.step, self.stage.schedule.steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.stage.config.learning_rate * factor * group["scale"]
+            group["lr"] = self.stage.schedule.learning_rate * factor * group["scale"]
         loss, metrics = trained(batch)
         value = float(loss.detach())
         if not math.isfinite(value):
             raise HipsError(
-                f"stage '{name}': the loss became {value} at step {self.step}. The last good "
+                f"stage '{name}': the loss is {value} at step {self.step}. The last good "
                 f"checkpoint is kept in {self.folder}; try a smaller {name}.learning_rate."
             )
         self.optimizer.zero_grad(set_to_none=True)
@@ -200,20 +198,20 @@ class StageRun:
             metrics = self.stage.validate()
         if not math.isfinite(metrics["score"]):
             raise HipsError(
-                f"stage '{self.stage.name}': validation gave {metrics['score']} at step "
-                f"{self.step}; try a smaller {self.stage.name}.learning_rate."
+                f"stage '{self.name}': the validation score is {metrics['score']} at step "
+                f"{self.step}; try a smaller {self.name}.learning_rate."
             )
         self.reporter.validation(self.step, metrics)
         if metrics["score"] < self.best:
             self.best, self.stale, self.best_metrics = metrics["score"], 0, metrics
-            if self.world.rank == 0:
+            if self.group.rank == 0:
                 checkpoint.save(self._final, self.module, None, {"step": self.step})
         else:
             self.stale += 1
         self._save()
 
     def _stopped_early(self) -> bool:
-        return 0 < self.stage.config.patience <= self.stale
+        return 0 < self.stage.schedule.patience <= self.stale
 
     def _save(self) -> None:
         facts = {
@@ -223,12 +221,12 @@ class StageRun:
             "stale": self.stale,
             "best_metrics": self.best_metrics,
         }
-        if self.world.rank == 0:
+        if self.group.rank == 0:
             checkpoint.save(self._latest, self.module, self.optimizer, facts)
 
     def _finish(self) -> None:
         self.reporter.end_stage(self.best_metrics)
-        if self.world.rank == 0:
+        if self.group.rank == 0:
             report = {"steps": self.step, "seconds": self.seconds, "metrics": self.best_metrics}
             write_json(self._done, report)
             self._latest.unlink(missing_ok=True)

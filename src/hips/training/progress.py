@@ -1,4 +1,4 @@
-"""What a person and a program see of training: a live line, metric rows, TensorBoard, curves."""
+"""Progress of training: a live line, metric rows, TensorBoard and curves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LINE_SECONDS = 60.0
 
 
 class Reporter:
-    """Reports the stages of one run; rows after a resumed step are dropped first."""
+    """Reports the stages of one run; drops rows after the step it resumes from."""
 
     def __init__(self, folder: Path | None, console: Console | None = None) -> None:
         self.folder = folder
@@ -63,18 +63,18 @@ class Reporter:
 
     @property
     def rows(self) -> Path | None:
-        """The file of metric rows."""
+        """The file with the metric rows."""
         return None if self.folder is None else self.folder / "metrics.jsonl"
 
     def start_stage(self, stage: str, step: int, steps: int) -> None:
-        """A stage starts or goes on at `step`."""
+        """Called when a stage starts or resumes at `step`."""
         self.stage, self.first_step, self.steps = stage, step, steps
         self.started = self.last_row = self.last_line = time.monotonic()
         self._drop_rows_after(step)
         self._task = self._progress.add_task(stage, total=steps, completed=step, metric="")
 
     def step(self, step: int, metrics: Mapping[str, float]) -> None:
-        """One optimisation step was done."""
+        """Called after an optimisation step."""
         now = time.monotonic()
         text = " ".join(f"{name} {value:.3f}" for name, value in metrics.items())
         if self._task is not None:
@@ -87,19 +87,19 @@ class Reporter:
             self._line(step, text)
 
     def validation(self, step: int, metrics: Mapping[str, float]) -> None:
-        """A validation was done."""
+        """Called after a validation."""
         self._row(step, metrics, "validation")
         text = " ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         self._line(step, f"[green]validation[/] {text}")
 
     def end_stage(self, metrics: Mapping[str, float]) -> None:
-        """The stage is finished."""
+        """Called when the stage is finished."""
         if self._task is not None:
             self._progress.remove_task(self._task)
             self._task = None
 
     def message(self, text: str) -> None:
-        """A line for people."""
+        """Prints a message."""
         if self.folder is not None:
             self._progress.console.print(text)
 
@@ -132,6 +132,6 @@ class Reporter:
     def _is_later(self, line: str, step: int) -> bool:
         try:
             row = json.loads(line)
-        except json.JSONDecodeError:  # a row cut off by a kill
+        except json.JSONDecodeError:  # a row truncated by a kill
             return True
         return bool(row["stage"] == self.stage and row["step"] > step)

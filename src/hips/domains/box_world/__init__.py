@@ -1,14 +1,14 @@
-"""Box-World: keys open boxes that hold further keys; one chain leads to the gem, others end dead.
+"""Box-World: keys open boxes that hold more keys; one chain leads to the gem, others are dead ends.
 
 Rules, for the moves up, right, down and left in a walled room:
 
-- The agent walks on floor. A loose key (no box) is picked up by walking on it; a key held before
-  is lost.
-- A box is two cells side by side: its content on the left, its lock on the right. The lock can be
-  entered only with the held key of its colour. The key is used up, the box vanishes and its
-  content is held instead. The content of a locked box cannot be entered.
+- The agent walks on floor. It picks up a loose key (one outside a box) by walking on it; a key
+  already held is lost.
+- A box is two cells side by side: its content on the left, its lock on the right. The agent can
+  enter the lock only while holding the key of its colour. That uses up the key, the box vanishes
+  and the agent holds its content. The content of a locked box cannot be entered.
 - The held key is shown in the top-left cell, which is wall while nothing is held.
-- Taking the gem wins; after that nothing moves.
+- Taking the gem wins; afterwards nothing moves.
 """
 
 from __future__ import annotations
@@ -21,19 +21,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
-from hips.domains.base import (
-    Actions,
-    Bools,
-    Domain,
-    Grid,
-    Grids,
-    GridSpec,
-    Image,
-    Preset,
-    Scores,
-    Symmetry,
-)
+from hips.domains.base import Domain, GridSpec, Preset, Symmetry
 from hips.domains.box_world import expert, generator, kernels, levels, pddl, sprites
 from hips.domains.defaults import export_text, require_format
 from hips.errors import ConfigError, LevelError
@@ -50,11 +40,11 @@ class BoxWorld(Domain):
 
     Attributes:
         size: rows and columns of the room.
-        goal_length: keys to collect, from the loose one to the gem, as published generators count:
-            one more than the boxes of the chain.
+        goal_length: items to collect, from the loose key to the gem: one more than the boxes of
+            the chain, as in published generators.
         distractors: branches of boxes that lead away from the gem.
-        distractor_length: boxes of each branch.
-        colours: colours a level draws its keys from.
+        distractor_length: boxes per branch.
+        colours: number of key colours.
     """
 
     size: int = 12
@@ -81,17 +71,17 @@ class BoxWorld(Domain):
         if self.colours < needed:
             raise ConfigError(
                 f"{self.boxes} boxes need at least {needed} colours, not {self.colours}; raise "
-                f"colours (up to {len(levels.LETTERS)}) or ask for fewer or shorter branches."
+                f"colours (up to {len(levels.LETTERS)}) or use fewer or shorter branches."
             )
 
     @property
     def boxes(self) -> int:
-        """Boxes of a sampled level."""
+        """Number of boxes in a sampled level."""
         return self.goal_length - 1 + self.distractors * self.distractor_length
 
     @cached_property
     def spec(self) -> GridSpec:
-        """The room with its walls; one symbol per colour, of keys and locks alike."""
+        """The room with its walls; one symbol per colour, shared by keys and locks."""
         colours = tuple(f"colour_{letter}" for letter in levels.LETTERS[: self.colours])
         symbols = ("wall", "floor", "agent", "gem", *colours)
         side = self.size + 2
@@ -99,39 +89,8 @@ class BoxWorld(Domain):
 
     @property
     def preset(self) -> Preset:
-        """The paper's hyperparameters for Box-World."""
-        return Preset(
-            horizon=10,
-            num_codes=64,
-            code_dimension=128,
-            segment_penalty=0.1,
-            commitment=0.1,
-            blocks=4,
-            attention=2,
-            downsample=2,
-            max_distance=128,
-            demonstrations=30_000,
-            paper_demonstrations=22_100,
-            epsilon=1e-3,
-            weight=8.0,
-            temperature=4.0,
-            confidence=0.99,
-            laptop=(
-                "segmentation=events",
-                "horizon=30",
-                "policy.chunk=30",
-                # Keys and locks of one colour belong together, wherever they are.
-                "network.same_symbols=True",
-                "network.subgoal_relations=2",
-                "network.changes=True",
-                "network.scaled_codes=True",
-                "network.policy_downsample=1",
-                "network.dynamics_downsample=1",
-                # A lock opens if it has the colour of the held cell, which then copies the content.
-                "network.dynamics_relations=2",
-                "network.dynamics_attention=0",
-            ),
-        )
+        """The paper's hyperparameters."""
+        return Preset(horizon=10, num_codes=64, code_dimension=128, demonstrations=22_100)
 
     # -- rules ---------------------------------------------------------------------------------
 
@@ -144,11 +103,11 @@ class BoxWorld(Domain):
         return np.asarray(states[:, 0, 0] == kernels.GEM)
 
     def is_legal(self, states: Grids, origins: Grids) -> Bools:
-        """Which grids have the walls of their origins, one agent, and only treasures taken."""
+        """Which grids have their origin's walls, one agent and no new treasures."""
         return kernels.is_legal(states, origins, self.spec.num_symbols)
 
     def decode(self, scores: Scores, origins: Grids) -> Grids:
-        """The best grids for cell scores in which each box of the origin stays or goes."""
+        """Best grids for cell scores; each box of the origin stays or goes."""
         return kernels.decode(scores, origins)
 
     # -- instances and experts -----------------------------------------------------------------
@@ -157,7 +116,7 @@ class BoxWorld(Domain):
         """Start states with one solution chain, `[count, H, W]`.
 
         Raises:
-            ConfigError: the boxes find no room.
+            ConfigError: the boxes do not fit.
         """
         seeds = rng.integers(2**64, size=count, dtype=np.uint64)
         grids, placed = generator.generate(
@@ -170,13 +129,13 @@ class BoxWorld(Domain):
         )
         if not placed.all():
             raise ConfigError(
-                f"{self.boxes} boxes find no room in {self.size} × {self.size} cells; raise size "
+                f"{self.boxes} boxes do not fit into {self.size} × {self.size} cells; raise size "
                 "or lower goal_length, distractors or distractor_length."
             )
         return grids
 
     def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
-        """Actions that take the gem, from any state; see `hips.domains.box_world.expert.plan`."""
+        """Actions from any state to the gem; see `hips.domains.box_world.expert.plan`."""
         return expert.plan(state, rng, quality)
 
     def symmetries(self) -> tuple[Symmetry, ...]:
@@ -197,11 +156,11 @@ class BoxWorld(Domain):
     # -- text and pictures ---------------------------------------------------------------------
 
     def text(self, state: Grid) -> str:
-        """The level as text: see `hips.domains.box_world.levels`."""
+        """The level as text; see `hips.domains.box_world.levels`."""
         return levels.write(state)
 
     def parse_many(self, text: str) -> list[Grid]:
-        """All levels of a file; smaller ones are filled up with wall to this domain's size."""
+        """All levels of a file; smaller ones are padded with wall to this domain's size."""
         return levels.read(text, self.size + 2, MAX_SIZE + 2, self.colours)
 
     def export(self, states: Sequence[Grid], format: str) -> str:
@@ -214,7 +173,7 @@ class BoxWorld(Domain):
         return pddl.domain_text(), pddl.problem_text(state)
 
     def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
-        """The actions of a classical planner's plan, one step a line."""
+        """The actions of a classical planner's plan, one step per line."""
         return _pddl.read_moves(lines, pddl.VERBS)
 
     def render(self, state: Grid, cell: int = 32) -> Image:
@@ -226,19 +185,19 @@ class BoxWorld(Domain):
         height, width = grid.shape
         if height != width or not MIN_SIZE <= height - 2 <= MAX_SIZE:
             raise LevelError(
-                f"the level has {height} rows and {width} columns; Box-World takes squares of "
-                f"{MIN_SIZE + 2} to {MAX_SIZE + 2} rows, walls included"
+                f"the level has {height} rows and {width} columns; Box-World levels are squares "
+                f"of {MIN_SIZE + 2} to {MAX_SIZE + 2} rows, walls included"
             )
         return self if height == self.size + 2 else replace(self, size=height - 2)
 
 
 def _require(name: str, value: int, lowest: int, highest: int) -> None:
     if not lowest <= value <= highest:
-        raise ConfigError(f"{name} is {value}; Box-World takes {lowest} to {highest}.")
+        raise ConfigError(f"Box-World: {name} is {value}; it must be {lowest} to {highest}.")
 
 
 def _relabel(states: Grids, factor: int, shift: int, colours: int, flip: bool) -> Grids:
-    """Permutes the colours and, if asked, turns the room (not the held cell) upside down."""
+    """Permutes the colours and, with `flip`, turns the room (not the held cell) upside down."""
     table = np.arange(kernels.FIRST_COLOUR + colours, dtype=np.uint8)
     permuted = (factor * np.arange(colours) + shift) % colours
     table[kernels.FIRST_COLOUR :] = kernels.FIRST_COLOUR + permuted

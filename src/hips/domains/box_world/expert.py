@@ -1,4 +1,4 @@
-"""The Box-World expert: exact over which boxes to open, shortest walks in between."""
+"""The Box-World expert: an exact search over boxes to open, with shortest walks in between."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hips.domains.base import Actions, Grid
+from hips.arrays import Actions, Grid
 from hips.domains.box_world import kernels
 from hips.domains.box_world.kernels import COLUMN_STEPS, FLOOR, GEM, ROW_STEPS
 from hips.errors import ExpertError, UnsolvableError
@@ -26,9 +26,9 @@ class Treasure:
     """A box, or a loose key or gem.
 
     Attributes:
-        cell: where the agent steps to take it; of a box, the lock.
-        lock: colour of the key it needs, or None if loose.
-        content: what is held afterwards.
+        cell: the cell to enter to take it; for a box, the lock.
+        lock: colour of the required key, or None if loose.
+        content: the item held afterwards.
     """
 
     cell: Cell
@@ -36,7 +36,7 @@ class Treasure:
     content: int
 
     def clear(self, grid: Grid) -> None:
-        """Turns its cells into floor."""
+        """Replaces its cells with floor."""
         row, column = self.cell
         grid[row, column] = FLOOR
         if self.lock is not None:
@@ -58,14 +58,14 @@ def find_treasures(grid: Grid) -> list[Treasure]:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """What was taken (a bit set), and last (an index or `NOTHING`)."""
+    """The set of treasures taken (bits) and the last one (an index or `NOTHING`)."""
 
     taken: int
     last: int
 
 
 class _KeySearch:
-    """Dijkstra's algorithm over what was taken and where the agent stands, which is at the last."""
+    """Dijkstra's algorithm over treasures taken; the agent stands where it took the last one."""
 
     def __init__(self, state: Grid) -> None:
         self.start: Cell = kernels.find_agent(state)
@@ -77,7 +77,7 @@ class _KeySearch:
         self.first_key = int(state[0, 0])
 
     def run(self) -> list[Treasure]:
-        """The treasures to take, in the order of the shortest plan; the gem is the last."""
+        """The treasures to take, in the order of the shortest plan; the gem comes last."""
         root = _Node(0, NOTHING)
         costs = {root: 0}
         parents = {root: root}
@@ -96,7 +96,7 @@ class _KeySearch:
                     heapq.heappush(heap, (cost + steps, next(order), child))
             if len(costs) > MAX_NODES:
                 raise ExpertError(f"no plan within {MAX_NODES:,} combinations of opened boxes")
-        raise UnsolvableError("no plan exists: every way to use the keys ends without the gem")
+        raise UnsolvableError("no plan exists: no way to use the keys leads to the gem")
 
     def _children(self, node: _Node) -> Iterator[tuple[_Node, int]]:
         held, cell = self.first_key, self.start
@@ -127,7 +127,7 @@ class _KeySearch:
 
 
 def walk(grid: Grid, start: Cell, end: Cell, preference: Sequence[int]) -> list[int]:
-    """A shortest walk over floor; among equal moves the first in `preference` is taken."""
+    """A shortest walk over floor; `preference` breaks ties between moves."""
     remaining = kernels.distances(grid, *end)
     row, column = start
     actions: list[int] = []
@@ -143,22 +143,22 @@ def walk(grid: Grid, start: Cell, end: Cell, preference: Sequence[int]) -> list[
 
 
 def _detour(steps: npt.NDArray[np.int64], grid: Grid, rng: np.random.Generator) -> Cell:
-    """A random floor cell that can be walked to."""
+    """A random reachable floor cell."""
     cells = np.argwhere((steps != kernels.UNREACHED) & (grid == FLOOR))
     row, column = cells[rng.integers(len(cells))]
     return int(row), int(column)
 
 
 def plan(state: Grid, rng: np.random.Generator, quality: float) -> Actions:
-    """Actions that take the gem.
+    """Actions from `state` to the gem.
 
-    At quality 1 the shortest plan, with fixed tie-breaks. Below it, each walk to a treasure
-    first goes to a random free cell with probability `1 - quality` and breaks ties at random;
-    detours stay on free floor, so they take nothing and never run into a dead end.
+    At quality 1 this is the shortest plan, with fixed tie-breaks. Below, each walk to a treasure
+    first visits a random free cell with probability `1 - quality` and breaks ties at random.
+    Detours stay on free floor, so they take nothing and cause no dead end.
 
     Raises:
-        UnsolvableError: the gem cannot be had any more.
-        ExpertError: the search grew too large.
+        UnsolvableError: the gem is out of reach.
+        ExpertError: the search exceeded its node limit.
     """
     if state[0, 0] == GEM:
         return np.zeros(0, dtype=np.int64)

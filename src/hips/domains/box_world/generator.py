@@ -1,7 +1,7 @@
-"""Random Box-World levels that are solvable by construction, with one solution chain.
+"""Random Box-World levels, solvable by construction, with one solution chain.
 
-Boxes and the loose key keep a ring of free cells around them (walls excepted), so the floor is
-always connected and every lock can be walked to; which boxes to open is the whole puzzle.
+Boxes and the loose key have a ring of free cells around them (except at walls), so the floor is
+always connected and every lock is reachable; the puzzle is only which boxes to open.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hips.domains.base import Bools, Grid, Grids
+from hips.arrays import Bools, Grid, Grids
 from hips.domains.box_world.kernels import AGENT, FIRST_COLOUR, FLOOR, GEM, WALL
 
 Seeds = npt.NDArray[np.uint64]
@@ -32,7 +32,7 @@ def _below(state: Seeds, bound: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _shuffle(random: Seeds, values: Symbols) -> None:
-    """Puts `values` into random order, in place."""
+    """Shuffles `values` in place."""
     for index in range(len(values) - 1, 0, -1):
         other = _below(random, index + 1)
         values[index], values[other] = values[other], values[index]
@@ -44,10 +44,10 @@ def _colour_boxes(
 ) -> tuple[Symbols, Symbols]:
     """Locks and contents: first the chain to the gem, then the distractor branches.
 
-    A branch hangs off a random key of the chain: its first lock takes that key. Its other colours
-    are drawn from those that the chain does not use, for each branch anew. So branches may lead
-    into each other, which makes dead ends longer, but never back to the chain: there is one
-    solution.
+    A branch starts at a random key of the chain: its first lock takes that key. Its other colours
+    are drawn, afresh for each branch, from those that the chain does not use. Branches may thus
+    lead into each other, which lengthens dead ends, but never back to the chain, so there is
+    only one solution.
     """
     order = np.arange(FIRST_COLOUR, FIRST_COLOUR + colours)
     _shuffle(random, order)
@@ -71,7 +71,7 @@ def _colour_boxes(
 
 @njit(cache=True, nogil=True)
 def _free_cell(random: Seeds, free: npt.NDArray[np.bool_], length: int) -> tuple[int, int]:
-    """A random cell from which `length` cells to the right are free, or (-1, -1)."""
+    """A random cell that starts `length` free cells to the right, or (-1, -1)."""
     seen, row, column = 0, -1, -1
     for r in range(1, free.shape[0] - 1):
         for c in range(1, free.shape[1] - length):
@@ -84,7 +84,7 @@ def _free_cell(random: Seeds, free: npt.NDArray[np.bool_], length: int) -> tuple
 
 @njit(cache=True, nogil=True)
 def _place(random: Seeds, grid: Grid, locks: Symbols, contents: Symbols) -> bool:
-    """Draws the level into `grid`; False if it ran out of room on the way."""
+    """Draws the level into `grid`; False if it runs out of room."""
     grid[:] = WALL
     grid[1:-1, 1:-1] = FLOOR
     free = grid == FLOOR
@@ -112,7 +112,7 @@ def generate(
     distractor_length: int,
     colours: int,
 ) -> tuple[Grids, Bools]:
-    """One level per seed `[B, size + 2, size + 2]`, and which of them found room `[B]`."""
+    """One level per seed `[B, size + 2, size + 2]`, and whether its boxes fit `[B]`."""
     levels = np.zeros((len(seeds), size + 2, size + 2), dtype=np.uint8)
     placed = np.zeros(len(seeds), dtype=np.bool_)
     for index in range(len(seeds)):

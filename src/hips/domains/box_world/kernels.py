@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hips.domains.base import Actions, Bools, Grid, Grids, Scores
+from hips.arrays import Actions, Bools, Grid, Grids, Scores
 
 WALL, FLOOR, AGENT, GEM, FIRST_COLOUR = 0, 1, 2, 3, 4
 UNREACHED = -1
@@ -28,7 +28,7 @@ def is_lock(grid: Grid, row: int, column: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def is_loose(grid: Grid, row: int, column: int) -> bool:
-    """Whether an inner cell holds a key or gem outside of any box."""
+    """Whether an inner cell holds a key or gem outside any box."""
     alone = grid[row, column + 1] < FIRST_COLOUR
     return bool(grid[row, column] >= GEM and alone and not is_lock(grid, row, column))
 
@@ -79,11 +79,11 @@ def step(states: Grids, actions: Actions) -> Grids:
 
 @njit(cache=True, nogil=True)
 def _account(state: Grid, origin: Grid, balance: Counts, contents: Counts) -> int:
-    """What was taken between `origin` and `state`, apart from the held cell.
+    """Counts the treasures taken between `origin` and `state`, ignoring the held cell.
 
-    Fills `contents` with how often each treasure came into the hand, and `balance` with that
-    plus what was held at first minus the keys used up. Returns -1 if the cells contradict each
-    other, else how many boxes and loose treasures were taken.
+    Fills `contents` with how often each treasure was picked up, and `balance` with that plus the
+    item held in `origin` minus the keys used up. Returns the number of boxes and loose treasures
+    taken, or -1 if the cells are inconsistent.
     """
     balance[:] = 0
     contents[:] = 0
@@ -121,7 +121,7 @@ def _account(state: Grid, origin: Grid, balance: Counts, contents: Counts) -> in
 
 @njit(cache=True, nogil=True)
 def _may_hold(held: int, taken: int, before: int, balance: Counts, contents: Counts) -> bool:
-    """Whether `held` can be in the hand after what `_account` counted."""
+    """Whether `held` is consistent with the counts of `_account`."""
     if taken == 0:
         return bool(held == before)
     if contents[held] == 0 or (contents[GEM] > 0 and held != GEM):
@@ -134,7 +134,7 @@ def _may_hold(held: int, taken: int, before: int, balance: Counts, contents: Cou
 
 @njit(cache=True, nogil=True)
 def is_legal(states: Grids, origins: Grids, num_symbols: int) -> Bools:
-    """Same walls, one agent, treasures only taken, and a held key that these can explain."""
+    """Same walls, one agent, no new treasures, and a held key consistent with those taken."""
     result = np.zeros(len(states), dtype=np.bool_)
     balance = np.zeros(num_symbols, dtype=np.int64)
     contents = np.zeros(num_symbols, dtype=np.int64)
@@ -151,10 +151,10 @@ def is_legal(states: Grids, origins: Grids, num_symbols: int) -> Bools:
 def _take_improbable(scores: Scores, state: Grid, penalty: npt.NDArray[np.float64]) -> None:
     """Removes the boxes and loose treasures whose cells score better as floor.
 
-    `penalty` gets, at the cells of those that stay, what removing them would cost.
+    For those that stay, writes the cost of removing them to `penalty` at their cells.
     """
     for row in range(1, state.shape[0] - 1):
-        # From the right, so that a lock is met before the content that makes it one.
+        # From the right, so that a lock is seen before the content that makes it one.
         for column in range(state.shape[1] - 2, 0, -1):
             lock = is_lock(state, row, column)
             if not (lock or is_loose(state, row, column)):
@@ -172,7 +172,7 @@ def _take_improbable(scores: Scores, state: Grid, penalty: npt.NDArray[np.float6
 
 @njit(cache=True, nogil=True)
 def _place_agent(scores: Scores, state: Grid, penalty: npt.NDArray[np.float64]) -> None:
-    """Puts the agent where it scores best, removing what lies there."""
+    """Places the agent where it scores best, removing any treasure there."""
     best, best_row, best_column = -np.inf, 1, 1
     for row in range(1, state.shape[0] - 1):
         for column in range(1, state.shape[1] - 1):
@@ -215,7 +215,7 @@ def decode(scores: Scores, origins: Grids) -> Grids:
 
 @njit(cache=True, nogil=True)
 def distances(grid: Grid, row: int, column: int) -> npt.NDArray[np.int64]:
-    """Steps `[H, W]` from a cell over floor; treasures are reached but not walked through."""
+    """Steps `[H, W]` from a cell over floor; treasures can be reached but not crossed."""
     height, width = grid.shape
     result = np.full((height, width), UNREACHED, dtype=np.int64)
     queue = np.empty((height * width, 2), dtype=np.int64)

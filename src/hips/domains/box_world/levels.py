@@ -1,8 +1,8 @@
 """The Box-World text format.
 
-One character a cell: `#` wall, `.` floor, `@` agent, `$` gem, a small letter for a key and a
-capital for a lock of that colour. `bA` is a box that key `a` opens and that holds key `b`. The
-first character of the first row is the held key (or `$`), `#` if nothing is held:
+One character per cell: `#` wall, `.` floor, `@` agent, `$` gem, a lower-case letter for a key and
+a capital for a lock of that colour. `bA` is a box that holds key `b` and opens with key `a`. The
+first character of the first row is the held key (or `$`), or `#` if nothing is held:
 
     #########
     #.......#
@@ -18,7 +18,7 @@ import string
 
 import numpy as np
 
-from hips.domains.base import Grid
+from hips.arrays import Grid
 from hips.domains.box_world.kernels import AGENT, FIRST_COLOUR, FLOOR, GEM, WALL
 from hips.domains.defaults import split_levels
 from hips.errors import LevelError
@@ -42,7 +42,7 @@ def write(state: Grid) -> str:
 
 
 def read(text: str, least_side: int, most_side: int, colours: int) -> list[Grid]:
-    """All levels of a text, each a square of at least `least_side`, filled up with wall.
+    """All levels of a text, each a square of at least `least_side`, padded with wall.
 
     Raises:
         LevelError: with line, column and reason.
@@ -54,7 +54,7 @@ def read(text: str, least_side: int, most_side: int, colours: int) -> list[Grid]
 
 
 class _Reader:
-    """Reads one level and says where it is wrong."""
+    """Reads one level and locates its errors."""
 
     def __init__(self, first_line: int, rows: list[str], colours: int) -> None:
         self.first_line, self.rows, self.letters = first_line, rows, LETTERS[:colours]
@@ -109,7 +109,7 @@ class _Reader:
             raise self._error(f"a second {name} ({glyph!r}); a level has exactly one", *cells[1])
 
     def _check_treasures(self) -> None:
-        """A lock has its content on the left; other treasures never touch in a row."""
+        """Requires content left of each lock; other treasures must not touch in a row."""
         for row, line in enumerate(self.rows):
             for column in range(1, len(line)):
                 left, glyph = line[column - 1], line[column]
@@ -118,7 +118,7 @@ class _Reader:
                     reason = f"lock {glyph!r} without a key or gem on its left"
                     raise self._error(reason, row, column)
                 if left not in "#.@" and (glyph == "$" or glyph in self.letters):
-                    reason = f"{glyph!r} touches {left!r} on its left; leave a free cell between"
+                    reason = f"{glyph!r} touches {left!r} on its left; leave a free cell in between"
                     raise self._error(reason, row, column)
 
     def _error(self, reason: str, row: int, column: int | None = None) -> LevelError:

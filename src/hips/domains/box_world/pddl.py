@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hips.arrays import Grid
 from hips.domains import _pddl
 from hips.domains._pddl import cell_name, neighbours
-from hips.domains.base import Grid
 from hips.domains.box_world.kernels import (
     AGENT,
     FIRST_COLOUR,
@@ -42,7 +42,7 @@ _ACTIONS = """  (:action move-{name}
 
 
 def domain_text() -> str:
-    """The domain: `move-…` over floor, `take-…` of loose things, `open-…` of boxes."""
+    """The domain: `move-…` over floor, `take-…` for loose items, `open-…` for boxes."""
     return _pddl.domain_text("box-world", "cell item", _PREDICATES, _ACTIONS)
 
 
@@ -76,7 +76,7 @@ def _describe(state: Grid, row: int, column: int) -> str:
 
 
 def _item(symbol: int) -> str:
-    """The PDDL object of a held, loose or locked thing."""
+    """The PDDL object of a held, loose or locked item."""
     if symbol < FIRST_COLOUR:
         return "gem" if symbol == GEM else "nothing"
     return f"key-{LETTERS[symbol - FIRST_COLOUR]}"

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image as Pictures
 from PIL import ImageDraw
 
-from hips.domains.base import Grid, Image
+from hips.arrays import Grid, Image
 from hips.domains.box_world import kernels
 from hips.domains.box_world.kernels import AGENT, FIRST_COLOUR, GEM, WALL
 
@@ -47,7 +47,7 @@ def draw(state: Grid, cell: int, colours: int) -> Image:
 
 
 def _place(state: Grid, row: int, column: int) -> str:
-    """What a cell is part of: the `hand`, a box's `lock` or `content`, or else `room`."""
+    """What a cell belongs to: the `hand`, a box's `lock` or `content`, or the `room`."""
     if row == column == 0:
         return "hand"
     inside = 0 < row < state.shape[0] - 1 and 0 < column < state.shape[1] - 1
@@ -87,7 +87,7 @@ def _sprite(symbol: int, place: str, cell: int, colours: int) -> Image:
 
 
 def _key_colour(index: int, colours: int) -> Colour:
-    """Hues around the circle, in three shades so that neighbours differ."""
+    """Hues around the colour circle, in three shades so that neighbours differ."""
     saturation, value = ((0.80, 0.92), (0.55, 0.68), (0.95, 0.55))[index % 3]
     red, green, blue = colorsys.hsv_to_rgb(index / max(colours, 1), saturation, value)
     return round(255 * red), round(255 * green), round(255 * blue)

@@ -1,7 +1,7 @@
 """The sliding tile puzzle: move the blank until the tiles are in order.
 
 The goal is `0 1 2 …` row by row with the blank (0) at the top left; an action names the direction
-the *blank* moves. Half of all arrangements cannot be solved; they are legal states nevertheless.
+the *blank* moves. Half of all arrangements cannot be solved, but they are legal states.
 """
 
 from __future__ import annotations
@@ -13,19 +13,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
-from hips.domains.base import (
-    Actions,
-    Bools,
-    Domain,
-    Grid,
-    Grids,
-    GridSpec,
-    Image,
-    Preset,
-    Scores,
-    Symmetry,
-)
+from hips.domains.base import Domain, GridSpec, Preset, Symmetry
 from hips.domains.defaults import require_format
 from hips.domains.sliding_tiles import assignment, expert, kernels, levels, pddl
 from hips.domains.sliding_tiles.levels import MAX_SIDE, MIN_SIDE
@@ -57,7 +47,7 @@ class SlidingTiles(Domain):
     environment_id: ClassVar[str | None] = "SlidingTiles"
 
     def __post_init__(self) -> None:
-        """Refuses other sizes."""
+        """Rejects other sizes."""
         for side, value in (("height", self.height), ("width", self.width)):
             if not isinstance(value, int) or not MIN_SIDE <= value <= MAX_SIDE:
                 raise ConfigError(
@@ -66,45 +56,28 @@ class SlidingTiles(Domain):
 
     @property
     def spec(self) -> GridSpec:
-        """`height` x `width` cells, one symbol a tile."""
+        """`height` x `width` cells, one symbol per tile."""
         return _spec(self.height, self.width)
 
     @property
     def preset(self) -> Preset:
-        """The paper's hyperparameters for the 24-puzzle."""
+        """The paper's hyperparameters."""
         return Preset(
-            horizon=10,
-            num_codes=64,
-            code_dimension=128,
-            segment_penalty=0.1,
-            commitment=0.1,
-            channels=64,
-            attention=1,
-            policy_channels=48,
-            motion=1,
-            max_distance=256,
-            demonstrations=20_000,
-            paper_demonstrations=5_100,
-            epsilon=0.0,
-            evaluation="gbfs",
-            mass=0.7,
-            weight=10.0,
-            temperature=2.0,
-            laptop=("segmentation=events", "horizon=6", "policy.chunk=6", "detector.batch=3"),
+            horizon=10, num_codes=64, code_dimension=128, epsilon=1e-5, demonstrations=5_100
         )
 
     def _flat(self, states: Grids) -> Grids:
         return np.ascontiguousarray(states).reshape(len(states), self.height * self.width)
 
     def sample(self, rng: np.random.Generator, count: int) -> Grids:
-        """Puzzles drawn uniformly from the solvable half without the goal."""
+        """Puzzles drawn uniformly from the solvable half, excluding the goal."""
         size = self.height * self.width
         states = np.empty((count, size), dtype=np.uint8)
         missing = np.arange(count)
         while len(missing):
             ordered = np.tile(np.arange(size, dtype=np.uint8), (len(missing), 1))
             drawn = rng.permuted(ordered, axis=1)
-            # Exchanging tiles 1 and 2 maps the unsolvable half one-to-one onto the solvable one.
+            # Swapping tiles 1 and 2 maps the unsolvable half one-to-one onto the solvable one.
             odd = kernels.invariants(drawn, self.width) != 0
             drawn[odd] = _exchange(size)[drawn[odd]]
             states[missing] = drawn
@@ -123,29 +96,29 @@ class SlidingTiles(Domain):
     def is_legal(self, states: Grids, origins: Grids) -> Bools:
         """Which grids are permutations in the same half as their origins.
 
-        No move leaves a half, so a grid in the other one cannot be reached.
+        Moves never leave a half, so grids in the other one cannot be reached.
         """
         return kernels.is_legal(self._flat(states), self._flat(origins), self.width)
 
     def solvable(self, states: Grids) -> Bools:
-        """Which puzzles have a solution; a grid that is no permutation has none."""
+        """Which puzzles have a solution; a grid that is not a permutation has none."""
         solvable: Bools = kernels.invariants(self._flat(states), self.width) == 0
         return solvable
 
     def decode(self, scores: Scores, origins: Grids) -> Grids:
-        """The best-scoring permutations in the half of their origins."""
+        """The best-scoring permutations in the same half as their origins."""
         size = self.height * self.width
         flat = np.ascontiguousarray(scores, dtype=np.float32).reshape(len(scores), size, size)
         best = assignment.decode(flat, self._flat(origins), self.width)
         return best.reshape(len(scores), self.height, self.width)
 
     def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
-        """A plan by beam search; below quality 1 also line by line and with detours."""
+        """A plan by beam search; below quality 1, also line-by-line plans and detours."""
         flat = self._flat(state[None])[0]
         return expert.plan(flat, self.height, self.width, rng, quality)
 
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """Transposition, which also exchanges the tiles with their mirror images (squares only)."""
+        """Transposition of the grid and of the tiles' labels (square puzzles only)."""
         if self.height != self.width:
             return ()
         mirror = np.arange(self.height * self.width, dtype=np.uint8)
@@ -157,15 +130,15 @@ class SlidingTiles(Domain):
         return (Symmetry("transpose", transpose, (3, 2, 1, 0)),)
 
     def text(self, state: Grid) -> str:
-        """One line of numbers, row by row, 0 the blank."""
+        """One line of numbers, row by row; 0 is the blank."""
         return levels.format_line(state)
 
     def parse_many(self, text: str) -> list[Grid]:
-        """One puzzle a line, solvable or not; other square sizes than this one's too."""
+        """One puzzle per line, solvable or not; other square sizes are allowed."""
         return levels.parse_lines(text, self.height, self.width)
 
     def export(self, states: Sequence[Grid], format: str) -> str:
-        """One puzzle a line, or problems in PDDL."""
+        """One puzzle per line, or problems in PDDL."""
         require_format(self, format)
         if format == "pddl":
             return _pddl.export(self, states)
@@ -176,12 +149,12 @@ class SlidingTiles(Domain):
         return pddl.domain_text(), pddl.problem_text(state)
 
     def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
-        """The actions of a classical planner's plan, one step a line."""
+        """The actions of a classical planner's plan, one step per line."""
         return _pddl.read_moves(lines)
 
     def render(self, state: Grid, cell: int = 32) -> Image:
         """Numbered blocks in a tray."""
-        from hips.domains.sliding_tiles import sprites  # Pillow is needed for pictures only.
+        from hips.domains.sliding_tiles import sprites  # Pillow is only needed for pictures.
 
         return sprites.render(state, cell)
 
@@ -196,7 +169,7 @@ class SlidingTiles(Domain):
 
 
 def _exchange(size: int) -> Grid:
-    """The relabelling that exchanges tiles 1 and 2, `[size]`."""
+    """The relabelling that swaps tiles 1 and 2, `[size]`."""
     labels = np.arange(size, dtype=np.uint8)
     labels[[1, 2]] = labels[[2, 1]]
     return labels

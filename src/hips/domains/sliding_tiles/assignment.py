@@ -10,15 +10,15 @@ from hips.domains.sliding_tiles.kernels import Cells, invariant
 
 Floats = npt.NDArray[np.float64]
 SCORE_BOUND = 1e6
-"""Scores are clipped here, so that infinite ones still add up."""
+"""Scores are clipped to this, so that sums stay finite."""
 
 
 @numba.njit(cache=True, nogil=True)
 def decode(scores: npt.NDArray[np.float32], origins: Cells, width: int) -> Cells:
-    """Best grids for scores `[B, N, N]` (cell, symbol) that moves may reach from `origins`.
+    """Best grids for scores `[B, N, N]` (cell, symbol) with the parity of `origins`.
 
-    Takes the likeliest symbol of each cell if that is a permutation, the best assignment
-    otherwise; one of the wrong parity is mended by its cheapest swap of two cells.
+    Takes the likeliest symbol of each cell if that gives a permutation, the best assignment
+    otherwise; the cheapest swap of two cells fixes a wrong parity.
     """
     count, size, _ = scores.shape
     result = np.empty((count, size), dtype=np.uint8)
@@ -48,10 +48,10 @@ def _finite(scores: npt.NDArray[np.float32]) -> Floats:
 
 @numba.njit(cache=True, nogil=True)
 def assign(gains: Floats) -> Cells:
-    """The permutation of the largest total gain `[N, N]`, by shortest augmenting paths.
+    """The permutation of largest total gain `[N, N]`, by shortest augmenting paths.
 
-    Dual prices keep every reduced cost non-negative; each row is added by one Dijkstra pass over
-    the columns. Index 0 of the column arrays is a virtual column that holds the new row.
+    Dual prices keep all reduced costs non-negative; one Dijkstra pass over the columns adds each
+    row. Index 0 of the column arrays is a virtual column that holds the new row.
     """
     size = gains.shape[0]
     row_price = np.zeros(size + 1)
@@ -94,7 +94,7 @@ def assign(gains: Floats) -> Cells:
 
 @numba.njit(cache=True, nogil=True)
 def _mend_parity(cells: Cells, gains: Floats, width: int) -> None:
-    """Swaps the two cells that lose least and change the invariant, in place."""
+    """Swaps the two cells that flip the invariant at the least cost, in place."""
     wrong = invariant(cells, width)
     best_first, best_second, best_loss = 0, 1, np.inf
     for first in range(len(cells)):

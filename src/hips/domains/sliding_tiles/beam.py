@@ -1,4 +1,4 @@
-"""Beam search for short plans of the sliding tiles."""
+"""Beam search for short sliding-tile plans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Plan = npt.NDArray[np.int64]
 
 
 class Layer(NamedTuple):
-    """States of one depth: flat grids `[beam, N]` with what is known about each `[beam]`."""
+    """States of one depth: flat grids `[beam, N]` and their attributes `[beam]`."""
 
     states: Cells
     blanks: npt.NDArray[np.int64]
@@ -24,7 +24,7 @@ class Layer(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Possible states of the next depth, `[3 * beam + 1]`, and how many have each estimate."""
+    """Candidates for the next depth, `[3 * beam + 1]`, and a histogram of their estimates."""
 
     parents: npt.NDArray[np.int64]
     moves: npt.NDArray[np.int64]
@@ -35,10 +35,10 @@ class Candidates(NamedTuple):
 
 @numba.njit(cache=True, nogil=True)
 def beam_search(start: Cells, width: int, beam: int, max_depth: int, tables: Tables) -> Plan:
-    """Actions from a flat grid to the goal, or `[-1]` if the beam ran dry or too deep.
+    """Actions from a flat grid to the goal, or `[-1]` if the beam runs empty or too deep.
 
-    Layer by layer, the `beam` new states of the smallest estimate survive; equal ones in the order
-    of their making, so the plan is a function of the start alone.
+    Each layer keeps the `beam` new states of smallest estimate. Ties are broken by order of
+    creation, so the plan depends on the start alone.
     """
     seen = _new_set(3 * beam * max_depth)
     old, new = _new_layer(beam, len(start)), _new_layer(beam, len(start))
@@ -88,7 +88,7 @@ def _new_candidates(capacity: int) -> Candidates:
 
 @numba.njit(cache=True, nogil=True)
 def _new_set(most: int) -> npt.NDArray[np.uint32]:
-    """An empty set of fingerprints that never fills up with `most` keys."""
+    """An empty set of fingerprints with room for more than `most` keys."""
     capacity = 1
     while capacity <= most:
         capacity *= 2
@@ -97,9 +97,9 @@ def _new_set(most: int) -> npt.NDArray[np.uint32]:
 
 @numba.njit(cache=True, nogil=True)
 def _insert(seen: npt.NDArray[np.uint32], name: np.uint64) -> bool:
-    """Adds a name to the set; False if it was there.
+    """Adds a name to the set; False if it is already there.
 
-    The upper half of the word is the fingerprint, the lower half its place. A rare clash only
+    The upper half of the word is the fingerprint, the lower half its slot. A rare collision only
     drops a candidate from the beam.
     """
     mask = np.uint64(len(seen) - 1)
@@ -134,14 +134,14 @@ def _expand(
     seen: npt.NDArray[np.uint32],
     tables: Tables,
 ) -> int:
-    """Fills `candidates` with the new children of a layer; a goal ends the list."""
+    """Fills `candidates` with the new children of a layer; stops at a goal."""
     found = 0
     candidates.histogram[:] = 0
     for parent in range(count):
         blank = layer.blanks[parent]
         for action in range(4):
             target = tables.neighbour[blank, action]
-            # Opposite actions differ by 2; taking back the last move leads nowhere new.
+            # Opposite actions differ by 2; undoing the last move leads nowhere new.
             if target < 0 or action ^ 2 == last_moves[parent]:
                 continue
             tile = layer.states[parent, target]
@@ -173,7 +173,7 @@ def _select(
     parents: npt.NDArray[np.int32],
     moves: npt.NDArray[np.int8],
 ) -> None:
-    """Makes the next layer of the candidates with the smallest estimates (a counting sort)."""
+    """Builds the next layer from the candidates of smallest estimate (a counting sort)."""
     place = 0
     for value in range(LIMIT):
         held = candidates.histogram[value]

@@ -1,4 +1,4 @@
-"""A solver that always ends: tiles are put in place one or two at a time and then stay."""
+"""A solver that always terminates: it places tiles for good, one or two at a time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ NOBODY = -1
 
 
 def groups(height: int, width: int) -> list[tuple[int, int]]:
-    """Tiles in the order they are placed, as pairs; a single tile comes with `NOBODY`.
+    """Tiles in the order of placement, as pairs; a single tile is paired with `NOBODY`.
 
     Rows are filled from the bottom while three or more remain, then columns from the right; the
-    last two tiles of a line only fit together. The last two by two square ends with the goal.
+    last two tiles of a line are placed together. The last 2x2 square completes the goal.
     """
     order: list[tuple[int, int]] = []
     for row in range(height - 1, 1, -1):
@@ -50,10 +50,10 @@ def place(
     height: int,
     width: int,
 ) -> npt.NDArray[np.int64]:
-    """Moves one or two tiles home by a shortest way that leaves `locked` cells alone.
+    """Moves one or two tiles home by a shortest path that leaves `locked` cells alone.
 
-    Breadth-first over where the blank and the tiles are; `cells` and `locked` are brought up to
-    date. With `blank_home` the blank has to end in cell 0 as well.
+    Searches breadth-first over the cells of the blank and the tiles; updates `cells` and
+    `locked`. With `blank_home` the blank must also end in cell 0.
     """
     size = len(cells)
     radix = size + 1

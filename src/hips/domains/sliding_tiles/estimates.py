@@ -1,9 +1,9 @@
-"""How far a puzzle looks from solved: powers of the tiles' distances plus linear conflicts.
+"""Estimated distance to the goal: powers of the tiles' distances plus linear conflicts.
 
-The estimate is 0 at the goal alone. It is not a number of moves: a tile at distance d counts d to
-the power of `DISTANCE_POWER` and a conflict counts `CONFLICT_WEIGHT` times its moves. With that, a
-beam of 300 finds plans of 116 moves on average for uniform 5x5 puzzles; plain Manhattan distance
-with linear conflicts leaves 131.
+The estimate is 0 only at the goal. It is not a number of moves: a tile at distance d counts d to
+the power of `DISTANCE_POWER` and a conflict counts `CONFLICT_WEIGHT` times its moves. With a beam
+of 300, plans for uniform 5x5 puzzles average 116 moves; plain Manhattan distance with linear
+conflicts gives 131.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ import numpy.typing as npt
 from hips.domains.sliding_tiles.kernels import COLUMN_STEP, ROW_STEP, Cells
 
 UNIT = 4
-"""Estimates are whole numbers of quarters of a move."""
+"""Estimates are integers in quarters of a move."""
 DISTANCE_POWER = 1.6
 CONFLICT_WEIGHT = 2
 LIMIT = 8192
-"""Above the estimate of any puzzle up to 6x6."""
+"""Larger than the estimate of any puzzle up to 6x6."""
 RADIX = 7
-"""A line of a 6x6 puzzle holds 0 (a stranger) or 1 … 6 (a tile at home, by its goal) per cell."""
+"""Digits of a cell in a line: 0 (tile of another line) or 1 … 6 (place of its goal in the line)."""
 
 
 class Tables(NamedTuple):
-    """Look-up tables of one puzzle size; `N` is the number of cells.
+    """Lookup tables of one puzzle size; `N` is the number of cells.
 
     Attributes:
-        distance: `[N, N]` (tile, cell), estimate of the tile's way to its goal; 0 for the blank.
-        row_digit: `[N, N]` (tile, row), place of the tile in that row plus 1, or 0 if not at home.
+        distance: `[N, N]` (tile, cell), estimate of the tile's distance to its goal; blank: 0.
+        row_digit: `[N, N]` (tile, row), place of the tile's goal in that row plus 1, else 0.
         column_digit: `[N, N]` (tile, column), the same for columns.
         conflict: `[RADIX ** longest side]`, estimate of a line's conflicts by its digits.
-        keys: `[N, N]` (symbol, cell), words whose exclusive-or names a state.
+        keys: `[N, N]` (symbol, cell), words whose exclusive or identifies a state.
         row: `[N]`, row of a cell, and of a tile's goal.
         column: `[N]`, column of a cell, and of a tile's goal.
-        neighbour: `[N, 4]` (cell, action), the cell next to it, or -1 off the board.
+        neighbour: `[N, 4]` (cell, action), the adjacent cell, or -1 off the board.
     """
 
     distance: npt.NDArray[np.int64]
@@ -79,8 +79,8 @@ def tables(height: int, width: int) -> Tables:
 def _conflict_moves(length: int) -> npt.NDArray[np.int64]:
     """Extra moves of every line of `length` cells.
 
-    Tiles at home in a line can stay in it if their order is right; each other one must step aside
-    and back, two moves. What can stay is the longest increasing subsequence.
+    Tiles whose goal is in the line can stay if they are in order; every other such tile must step
+    aside and back: two moves. The tiles that stay are the longest increasing subsequence.
     """
     result = np.empty(RADIX**length, dtype=np.int64)
     digits = np.empty(length, dtype=np.int64)
@@ -138,8 +138,8 @@ def estimate(cells: Cells, width: int, tables: Tables) -> int:
 def estimate_change(cells: Cells, blank: int, target: int, width: int, tables: Tables) -> int:
     """How the estimate changes if the tile in `target` moves into `blank`; `cells` is restored.
 
-    A vertical move keeps the order within its column, and no row but the tile's goal row counts
-    the tile: one line at most has to be looked at.
+    A vertical move keeps the order within its column, and only the tile's goal row counts the
+    tile, so at most one line changes.
     """
     tile = cells[target]
     change = tables.distance[tile, blank] - tables.distance[tile, target]

@@ -1,4 +1,4 @@
-"""Plans for the sliding tiles, from near-optimal to wandering."""
+"""Sliding-tile plans, from near-optimal to wandering."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def solve(cells: Cells, height: int, width: int) -> Plan:
 def plan(cells: Cells, height: int, width: int, rng: np.random.Generator, quality: float) -> Plan:
     """Actions from a flat grid to the goal.
 
-    Below quality 1, a share `1 - quality` of the plans is made line by line (about twice as long)
-    and up to `DETOURS` times the blank wanders off before the rest is planned anew.
+    Below quality 1, a share `1 - quality` of the plans is built line by line (about twice as long),
+    and the blank wanders off up to `DETOURS` times before the rest is replanned.
 
     Raises:
         UnsolvableError: the puzzle is in the half that has no solution.
@@ -52,7 +52,7 @@ def plan(cells: Cells, height: int, width: int, rng: np.random.Generator, qualit
 
 
 def _random_walk(cells: Cells, height: int, width: int, rng: np.random.Generator) -> Plan:
-    """Possible moves of the blank, none of which takes back the one before."""
+    """Random moves of the blank, none of which undoes the previous one."""
     row, column = divmod(int(kernels.find_blank(cells)), width)
     moves: list[int] = []
     for _ in range(rng.integers(*DETOUR_STEPS, endpoint=True)):

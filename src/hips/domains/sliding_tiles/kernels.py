@@ -60,10 +60,10 @@ def is_goal(states: Cells) -> npt.NDArray[np.bool_]:
 
 @numba.njit(cache=True, nogil=True)
 def invariant(cells: Cells, width: int) -> int:
-    """What no move changes in one flat grid: 0 or 1, or -1 if it is no permutation.
+    """The invariant of moves for one flat grid: 0 or 1, or -1 if it is not a permutation.
 
     Every move is one transposition and flips the colour of the blank's cell on a chessboard, so
-    the parity of the permutation plus that colour stays the same. The goal has 0.
+    the parity of the permutation plus that colour never changes. The goal has 0.
     """
     size = len(cells)
     seen = np.int64(0)
@@ -97,7 +97,7 @@ def invariants(states: Cells, width: int) -> npt.NDArray[np.int64]:
 
 @numba.njit(cache=True, nogil=True)
 def is_legal(states: Cells, origins: Cells, width: int) -> npt.NDArray[np.bool_]:
-    """Which grids are permutations that moves may reach from their origins."""
+    """Which grids are permutations with the invariant of their origins."""
     legal = np.empty(len(states), dtype=np.bool_)
     for b in range(len(states)):
         kind = invariant(states[b], width)

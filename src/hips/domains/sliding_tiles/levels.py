@@ -1,4 +1,4 @@
-"""Text of sliding tile puzzles: one puzzle a line, row by row, `0` or `B` the blank."""
+"""Sliding-tile puzzles as text: one per line, row by row; `0` or `B` is the blank."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import isqrt
 
 import numpy as np
 
-from hips.domains.base import Grid
+from hips.arrays import Grid
 from hips.errors import LevelError
 
 MIN_SIDE, MAX_SIDE = 2, 6
@@ -23,8 +23,8 @@ def format_line(state: Grid) -> str:
 def parse_lines(text: str, height: int, width: int) -> list[Grid]:
     """All puzzles of a text.
 
-    Numbers are separated by spaces or commas. A line of `height * width` numbers has that shape,
-    any other count must be a square. Empty lines and lines starting with `;` or `#` are skipped.
+    Spaces or commas separate numbers. A line of `height * width` numbers has that shape; any
+    other count must be a square. Blank lines and lines starting with `;` or `#` are skipped.
     """
     puzzles = [
         _parse_line(line, number, height, width)
@@ -32,7 +32,7 @@ def parse_lines(text: str, height: int, width: int) -> list[Grid]:
         if line.strip() and not line.lstrip().startswith(COMMENTS)
     ]
     if not puzzles:
-        raise LevelError("the text holds no puzzle; one puzzle is one line of numbers")
+        raise LevelError("the text has no puzzle; write each puzzle as one line of numbers")
     return puzzles
 
 
@@ -43,7 +43,7 @@ def _parse_line(line: str, number: int, height: int, width: int) -> Grid:
     for token in _TOKEN.finditer(line):
         column = token.start() + 1
         if len(symbols) == most:
-            raise LevelError(f"more than {most} numbers in a line", number, column)
+            raise LevelError(f"more than {most} numbers; one puzzle per line", number, column)
         symbols.append(_parse_symbol(token.group(), number, column))
         columns.append(column)
     shape = _shape(len(symbols), height, width, number, len(line))
@@ -56,7 +56,7 @@ def _parse_symbol(token: str, line: int, column: int) -> int:
         return 0
     if not (token.isascii() and token.isdigit()) or len(token) > 4:
         shown = token if len(token) <= 12 else token[:12] + "…"
-        raise LevelError(f"{shown!r} is not a tile; write numbers and 0 or B", line, column)
+        raise LevelError(f"{shown!r} is not a tile; use numbers, 0 or B as blank", line, column)
     return int(token)
 
 
@@ -82,5 +82,5 @@ def _check_permutation(symbols: list[int], columns: list[int], line: int) -> Non
             raise LevelError(reason, line, column)
         if symbol in seen:
             what = "the blank" if symbol == 0 else f"tile {symbol}"
-            raise LevelError(f"{what} occurs twice; each occurs once", line, column)
+            raise LevelError(f"{what} occurs twice; each must occur once", line, column)
         seen.add(symbol)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hips.arrays import Grid
 from hips.domains import _pddl
 from hips.domains._pddl import cell_name, neighbours
-from hips.domains.base import Grid
 
 _ACTION = """  (:action move-{name}
     :parameters (?tile - tile ?from ?to - cell)
@@ -14,13 +14,13 @@ _ACTION = """  (:action move-{name}
 
 
 def domain_text() -> str:
-    """The domain: `move-…` names the direction of the blank, from `?from` to `?to`."""
+    """The domain: `move-…` moves the blank in that direction, from `?from` to `?to`."""
     predicates = "(at ?tile - tile ?cell - cell) (blank ?cell - cell)"
     return _pddl.domain_text("sliding-tiles", "tile cell", predicates, _ACTION)
 
 
 def problem_text(state: Grid, name: str = "puzzle") -> str:
-    """The problem of bringing `state` into order."""
+    """The problem of solving `state`."""
     height, width = state.shape
     cells = [cell_name(row, column) for row in range(height) for column in range(width)]
     where = {int(symbol): cell for symbol, cell in zip(state.ravel(), cells, strict=True)}

@@ -1,4 +1,4 @@
-"""Pictures of sliding tiles: numbered wooden blocks in a tray, those at home in a warmer tone."""
+"""Pictures of sliding tiles: numbered blocks in a tray; tiles in place have a warmer tone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from PIL import Image as Pictures
 from PIL import ImageDraw, ImageFont
 
-from hips.domains.base import Grid, Image
+from hips.arrays import Grid, Image
 
 OVERSAMPLING = 4
 TRAY = (58, 50, 47)
 HOLLOW = (44, 38, 36)
 AWAY = ((236, 222, 196), (203, 184, 150), (66, 54, 46))
 HOME = ((244, 190, 96), (201, 139, 48), (74, 44, 12))
-"""Face, lower edge and ink of a tile that is not, or is, in its goal cell."""
+"""Face, lower edge and ink of a tile out of place, and of one in place."""
 
 
 def render(state: Grid, cell: int) -> Image:
@@ -33,7 +33,7 @@ def render(state: Grid, cell: int) -> Image:
 
 @lru_cache(maxsize=256)
 def tile(symbol: int, at_home: bool, cell: int) -> Image:
-    """One cell `[cell, cell, 3]`: the blank's hollow, or a block with its number."""
+    """One cell `[cell, cell, 3]`: the blank, or a block with its number."""
     side = cell * OVERSAMPLING
     canvas = Pictures.new("RGB", (side, side), TRAY)
     draw = ImageDraw.Draw(canvas)

@@ -8,20 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
 from hips.domains._geometry import dihedral
-from hips.domains.base import (
-    Actions,
-    Bools,
-    Domain,
-    Grid,
-    Grids,
-    GridSpec,
-    Image,
-    Preset,
-    Scores,
-    Symmetry,
-)
+from hips.domains.base import Domain, GridSpec, Preset, Symmetry
 from hips.domains.defaults import require_format
 from hips.domains.sokoban import expert, generator, kernels, levels, pddl, sprites
 from hips.errors import ConfigError, LevelError
@@ -48,9 +38,7 @@ class Sokoban(Domain):
                     f"allowed: {levels.MIN_SIZE} to {levels.MAX_SIZE}, walls included."
                 )
         if not 1 <= self.boxes <= levels.MAX_BOXES:
-            raise ConfigError(
-                f"Sokoban cannot have {self.boxes} boxes; allowed: 1 to {levels.MAX_BOXES}."
-            )
+            raise ConfigError(f"{self.boxes} boxes in Sokoban; allowed: 1 to {levels.MAX_BOXES}.")
         if (self.height - 2) * (self.width - 2) <= self.boxes:
             raise ConfigError(
                 f"A {self.height} x {self.width} room has no space for {self.boxes} boxes and a "
@@ -64,34 +52,19 @@ class Sokoban(Domain):
 
     @property
     def preset(self) -> Preset:
-        """The paper's hyperparameters for Sokoban."""
+        """The paper's hyperparameters."""
         return Preset(
-            horizon=10,
-            num_codes=64,
-            code_dimension=128,
-            segment_penalty=0.1,
-            commitment=0.1,
-            positions=False,
-            max_distance=128,
-            demonstrations=60_000,
-            paper_demonstrations=10_340,
-            quality=1.0,
-            epsilon=1e-2,
-            mass=0.95,
-            temperature=2.0,
-            confidence=0.8,
-            hope=0.35,
-            laptop=("segmentation=events",),
+            horizon=10, num_codes=64, code_dimension=128, epsilon=0.0, demonstrations=10_340
         )
 
     def sample(self, rng: np.random.Generator, count: int) -> Grids:
-        """Rooms by random walk and reverse play, each from a seed of its own."""
+        """Rooms by random walk and reverse play, each from its own seed."""
         rooms = np.zeros((count, self.height, self.width), dtype=np.uint8)
         for i, seed in enumerate(rng.integers(1 << 62, size=count)):
             rooms[i], found = generator.generate(self.height, self.width, self.boxes, int(seed))
             if not found:
                 raise ConfigError(
-                    f"No room of {self.height} x {self.width} with {self.boxes} boxes was found; "
+                    f"Found no room of {self.height} x {self.width} with {self.boxes} boxes; "
                     "make it larger or use fewer boxes."
                 )
         return rooms
@@ -101,15 +74,15 @@ class Sokoban(Domain):
         return kernels.step(np.ascontiguousarray(states), actions)
 
     def is_goal(self, states: Grids) -> Bools:
-        """No box stands off a goal."""
+        """Which rooms have every box on a goal."""
         return kernels.is_goal(states)
 
     def is_legal(self, states: Grids, origins: Grids) -> Bools:
-        """The same walls and goals, one player, as many boxes."""
+        """Which grids have their origin's walls, goals and number of boxes, and one player."""
         return kernels.is_legal(states, origins)
 
     def decode(self, scores: Scores, origins: Grids) -> Grids:
-        """The likeliest legal grids: walls and goals are known, boxes and player are placed."""
+        """The likeliest legal grids: walls and goals are given, boxes and player are placed."""
         return kernels.decode(scores, origins)
 
     def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
@@ -142,11 +115,11 @@ class Sokoban(Domain):
         return pddl.DOMAIN, pddl.problem(state)
 
     def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
-        """The actions of a classical planner's plan, one step a line."""
+        """The actions of a classical planner's plan, one step per line."""
         return pddl.read_plan(lines)
 
     def plan_formats(self, state: Grid, actions: Actions) -> Mapping[str, str]:
-        """The plan in LURD notation; capitals push."""
+        """The plan in LURD notation; capitals are pushes."""
         return {"lurd": levels.lurd(state, actions)}
 
     def render(self, state: Grid, cell: int = 32) -> Image:

@@ -1,4 +1,4 @@
-"""What the expert knows about one level before it searches: distances, dead squares, deadlocks."""
+"""Precomputed facts about one level for the expert: distances, dead squares, deadlocks."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hips.domains.base import Grid
+from hips.arrays import Grid
 from hips.domains.sokoban.kernels import PLAYER, WALL, is_box, is_goal_cell
 
 Cells = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 FAR = 1 << 20
-"""A distance that stands for "never"."""
+"""The distance of unreachable cells."""
 
 
 class Board(NamedTuple):
-    """The unchanging part of a level, on flat cells of the grid inside one more ring of walls.
+    """The static part of a level, on flat cells of the grid padded with one ring of walls.
 
     Attributes:
         width: cells in a padded row.
-        offsets: steps of the four actions on flat cells, `[4]`.
+        offsets: offsets of the four actions on flat cells, `[4]`.
         walls: `[cells]`.
         goals: `[goals]`.
-        distances: pushes from a cell to each goal with no other box around, `[goals, cells]`.
-        dead: squares from which no goal can be reached by pushing, `[cells]`.
+        distances: pushes of a lone box from each cell to each goal, `[goals, cells]`.
+        dead: squares from which a box can reach no goal, `[cells]`.
     """
 
     width: int
@@ -40,7 +40,7 @@ class Board(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def read_board(grid: Grid) -> tuple[Board, Cells, int]:
-    """The board of a grid, the boxes in ascending order, and the player's cell (-1: none)."""
+    """The board of a grid, its boxes in ascending order, and the player's cell (-1: none)."""
     height, width = grid.shape[0] + 2, grid.shape[1] + 2
     walls = np.ones(height * width, dtype=np.bool_)
     boxes, goals = np.empty(grid.size, dtype=np.int64), np.empty(grid.size, dtype=np.int64)
@@ -71,7 +71,7 @@ def read_board(grid: Grid) -> tuple[Board, Cells, int]:
 
 @njit(cache=True, nogil=True)
 def _push_distances(walls: Flags, offsets: Cells, goal: int, distance: Cells) -> None:
-    """Pushes to `goal` from every cell, by pulling a lone box away from the goal."""
+    """Pushes from every cell to `goal`, found by pulling a lone box away from the goal."""
     distance[:] = FAR
     distance[goal] = 0
     queue = np.empty(walls.size, dtype=np.int64)
@@ -122,10 +122,10 @@ def _count_bits(value: int) -> int:
 
 @njit(cache=True, nogil=True)
 def is_frozen(board: Board, boxes: Cells, frozen: Flags) -> bool:
-    """Whether boxes that can never move again include one off the goals.
+    """Whether a box off the goals can never move again.
 
     The frozen boxes are the largest set in which each is blocked on both axes by a wall, by a
-    dead square on either side, or by another of the set: none of them can be the first to move.
+    dead square on either side, or by another box of the set: none can be the first to move.
     `frozen` is scratch space `[cells]`, all False on entry and on return.
     """
     for box in boxes:

@@ -1,42 +1,42 @@
-"""The expert: near-optimal plans, or plans that wander as much as asked."""
+"""The expert: near-optimal plans, or plans with a given amount of wandering."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hips.domains.base import Actions, Grid
+from hips.arrays import Actions, Grid
 from hips.domains.sokoban.board import Board, Cells, read_board
 from hips.domains.sokoban.search import SOLVED, UNSOLVABLE, moves_of_pushes, search
 from hips.domains.sokoban.wander import advance, wander
 from hips.errors import ExpertError, UnsolvableError
 
-# (weight of h in f = 2 g + weight · h, exact player, nodes): short plans first, then plans at all.
+# (weight of h in f = 2 g + weight · h, exact player, nodes): short plans first, then any plan.
 ATTEMPTS = ((3, True, 1 << 16), (6, True, 1 << 16), (12, True, 1 << 17), (6, False, 1 << 18))
 MANY_BOXES = 7
-"""From so many boxes on, the first attempt is hopeless and left out."""
+"""With this many boxes or more, the first attempt is hopeless and skipped."""
 REPLANNING = ((6, True, 1 << 14),)
-"""The effort spent after an excursion; an excursion that costs more is not made."""
+"""Attempts at replanning after an excursion; if they fail, the excursion is dropped."""
 
 WANDERING = 1.4
 """Random moves at quality 0, per move of the near-optimal plan."""
 MEAN_EXCURSION = 10
 MEAN_CHUNK = 6
-"""Moves of the plan between two excursions, on average."""
+"""Average number of plan moves between two excursions."""
 
 
 def plan(state: Grid, rng: np.random.Generator, quality: float) -> Actions:
     """Actions that solve `state`.
 
     At quality q the player leaves its plan for random excursions (walks and harmless pushes)
-    of about `1 - q` times the plan's length in all, and makes a new plan after each.
+    of about `1 - q` times the plan's length in total, and replans after each.
 
     Raises:
-        UnsolvableError: there is none.
+        UnsolvableError: the level has no solution.
         ExpertError: the search ran out of nodes.
     """
     board, boxes, player = read_board(state)
     if player < 0 or len(boxes) != len(board.goals):
-        raise ExpertError("the grid is no Sokoban state: it needs a player and a goal per box")
+        raise ExpertError("the grid is not a Sokoban state: it needs a player and a goal per box")
     best = _solve(board, boxes, player, ATTEMPTS[len(boxes) >= MANY_BOXES :])
     if quality >= 1.0 or not len(best):
         return best
@@ -52,7 +52,7 @@ def _wandering_plan(
     budget: int,
     rng: np.random.Generator,
 ) -> Actions:
-    """`moves` with excursions of `budget` random moves in all worked in."""
+    """`moves` interspersed with excursions of `budget` random moves in total."""
     done: list[Actions] = []
     while budget > 0 and len(moves):
         chunk = min(int(rng.geometric(1 / MEAN_CHUNK)) - 1, len(moves) - 1)
@@ -66,7 +66,7 @@ def _wandering_plan(
         try:
             moves = _solve(board, boxes_after, player_after, REPLANNING)
         except ExpertError:
-            continue  # The excursion led into trouble: it is not made.
+            continue  # Replanning failed: drop the excursion.
         done.append(excursion)
         boxes, player = boxes_after, player_after
     return np.concatenate([*done, moves]).astype(np.int64)

@@ -1,9 +1,9 @@
 """Rooms by the published procedure: random-walk topology, then reverse play from the solution.
 
 A random walk stamps small masks of floor into a solid room; goals with boxes on them and the
-player are placed at random; a depth-first search then *pulls* boxes, so that every room it visits
-is solvable by pushing. Rooms with every box off the goals are scored by (changes of the pulled
-box) x (summed distance of the boxes from their goals), and the best one is kept.
+player are placed at random; a depth-first search then *pulls* boxes, so every room it visits is
+solvable by pushing. Rooms with every box off the goals are scored by (changes of the pulled
+box) x (total distance of the boxes from their goals), and the best one is kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hips.domains.base import Grid
+from hips.arrays import Grid
 from hips.domains.sokoban.kernels import (
     BOX,
     BOX_ON_GOAL,
@@ -28,7 +28,7 @@ from hips.domains.sokoban.kernels import (
 )
 
 MAX_ATTEMPTS = 4000
-"""Rooms tried before a size is called too small for its boxes."""
+"""Rooms tried before a size counts as too small for its boxes."""
 MAX_DEPTH = 300
 MAX_VISITED = 8000
 TABLE_SIZE = 1 << 14
@@ -77,7 +77,7 @@ def draw(random: Random, bound: int) -> int:
 
 @njit(cache=True, nogil=True)
 def generate(height: int, width: int, num_boxes: int, seed: int) -> tuple[Grid, bool]:
-    """A room that can be solved and has no box on a goal, and whether one was found."""
+    """A solvable room with no box on a goal, and whether one was found."""
     random = np.full(1, mix(np.uint64(seed)), dtype=np.uint64)
     table = np.zeros(TABLE_SIZE, dtype=np.uint64)
     grid = np.zeros((height, width), dtype=np.uint8)
@@ -133,7 +133,7 @@ def _draw_room(room: Room, player: int, boxes: Integers) -> None:
 
 @njit(cache=True, nogil=True)
 def _is_new(room: Room, player: int, table: Random) -> bool:
-    """Enters (player, boxes) into the table of visited positions; False if it was there."""
+    """Adds (player, boxes) to the table of visited positions; False if already there."""
     key = mix(np.uint64(player + 1))
     for box in room.boxes:
         key += mix(np.uint64(box + 1001))
@@ -150,7 +150,7 @@ def _is_new(room: Room, player: int, table: Random) -> bool:
 
 @njit(cache=True, nogil=True)
 def _score(room: Room, swaps: int) -> int:
-    """Box swaps x summed box displacement; 0 while a box stands on any goal."""
+    """Box swaps x total box displacement; 0 while any box is on a goal."""
     distance = 0
     for i in range(len(room.boxes)):
         box, goal = room.boxes[i], room.goals[i]
@@ -174,7 +174,7 @@ def _box_at(room: Room, cell: int) -> int:
 def _reverse_play(
     room: Room, player: int, random: Random, table: Random
 ) -> tuple[int, int, Integers]:
-    """Depth-first search over walks and pulls in random order; the best room it passes.
+    """Depth-first search over walks and pulls in random order for the best room.
 
     Returns:
         Best score (0: none), and the player's and the boxes' cells in that room.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from hips.domains.base import Actions, Bools, Grids, Scores
+from hips.arrays import Actions, Bools, Grids, Scores
 
 WALL, FLOOR, GOAL, BOX, BOX_ON_GOAL, PLAYER, PLAYER_ON_GOAL = range(7)
 SYMBOLS = ("wall", "floor", "goal", "box", "box_on_goal", "player", "player_on_goal")
@@ -13,7 +13,7 @@ ACTIONS = ("up", "right", "down", "left")
 ROW_STEP = (-1, 0, 1, 0)
 COLUMN_STEP = (0, 1, 0, -1)
 
-# Scores beyond these count as these, so that gains are finite; what is no number counts as lowest.
+# Scores are clipped to this range, so that gains are finite; NaN counts as lowest.
 LOWEST, HIGHEST = np.float32(-1e30), np.float32(1e30)
 
 
@@ -192,7 +192,7 @@ def _player_cell(
         gain = float(player_gain[i])
         for k in range(min(num_boxes, num_best)):
             if best[k] == i:
-                # A box would have to make room: it moves to the next best cell.
+                # A box must make room: it moves to the next best cell.
                 if num_best > num_boxes:
                     gain += float(box_gain[best[num_boxes]]) - float(box_gain[i])
                 else:

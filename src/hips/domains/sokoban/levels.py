@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hips.domains.base import Actions, Bools, Grid
+from hips.arrays import Actions, Bools, Grid
 from hips.domains.sokoban.kernels import (
     BOX,
     BOX_ON_GOAL,
@@ -31,20 +31,20 @@ BLANKS = " -_"
 ROW_SEPARATOR = "|"
 LURD = "urdl"
 MAX_TEXT_SIZE = 1000
-"""Rows or columns of text beyond which a level is not even laid out."""
+"""Rows or columns of text beyond which a level is rejected unparsed."""
 
 _SYMBOL = {glyph: symbol for symbol, glyph in enumerate(GLYPHS)} | dict.fromkeys(BLANKS, FLOOR)
 _ALLOWED = "# @ + $ * . and space, - or _ for floor"
 _TOO_LONG = f"the row is too long; at most {MAX_SIZE} columns are allowed"
 _DIGITS = "0123456789"
-_BOARD_START = re.compile(r"(?:[ \-_|]|[0-9]+\(?)*#")
+_BOARD_START = re.compile(r"(?:[ \-_|0-9]|(?<=[0-9])\()*#")
 _BOARD_CHARACTERS = GLYPHS + BLANKS + ROW_SEPARATOR + _DIGITS
 _WORD = re.compile(r"[^\W\d_]{2}|;|:")
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a level and where each of its cells stood in the text."""
+    """A row of a level and the text column of each cell."""
 
     line: int
     symbols: list[int]
@@ -53,7 +53,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Characters between brackets, each with its column, and how often they are repeated."""
+    """Characters between brackets, each with its column, and their repeat count."""
 
     count: int
     column: int
@@ -96,17 +96,17 @@ def read_many(text: str) -> list[Grid]:
     """
     found = [_read_level(rows) for rows in _blocks(text)]
     if not found:
-        raise LevelError(f"the text holds no level; rows are made of {_ALLOWED}", 1, 1)
+        raise LevelError(f"the text has no level; rows consist of {_ALLOWED}", 1, 1)
     return found
 
 
 def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
-    """Runs of neighbouring lines that belong to a board, with their line numbers."""
+    """Runs of consecutive lines that form a board, with their line numbers."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     block: list[tuple[int, str]] = []
     for number, line in enumerate(lines, start=1):
         inside = bool(block) and number < len(lines) and _is_board(lines[number])
-        # A strange line between two rows is a damaged row, unless it reads like words.
+        # An odd line between two rows is a damaged row, unless it looks like words.
         damaged = inside and bool(line.strip()) and not _WORD.search(line)
         if _is_board(line) or damaged:
             block.append((number, line))
@@ -192,13 +192,13 @@ def _expand(number: int, text: str) -> Iterator[tuple[str, int]]:
         else:
             groups[-1].cells.extend(cells * count)
     if run:
-        raise LevelError(f"the run length {run[:6]} has nothing to repeat", number, len(text))
+        raise LevelError(f"nothing follows the run length {run[:6]}", number, len(text))
     if groups:
-        raise LevelError("a bracket that is never closed", number, groups[-1].column)
+        raise LevelError("this bracket is never closed", number, groups[-1].column)
 
 
 def _check_counts(grid: Grid, rows: list[_Row]) -> None:
-    """One player, a goal for every box, and not too many boxes."""
+    """Requires one player, as many goals as boxes, and not too many boxes."""
     players = np.argwhere(grid >= PLAYER)
     boxes = np.argwhere((grid == BOX) | (grid == BOX_ON_GOAL))
     goals = np.argwhere((grid == GOAL) | (grid == BOX_ON_GOAL) | (grid == PLAYER_ON_GOAL))
@@ -210,7 +210,7 @@ def _check_counts(grid: Grid, rows: list[_Row]) -> None:
     if not num_boxes and not num_goals:
         raise LevelError("the level has no box ($, or * on a goal)", rows[0].line, 1)
     counted = f"{_count(num_boxes, 'box', 'es')} and {_count(num_goals, 'goal', 's')}"
-    counted += "; there must be as many of each"
+    counted += "; the numbers must be equal"
     if num_boxes > num_goals:
         raise _error_at(boxes[num_goals], rows, f"more boxes than goals: {counted}")
     if num_goals > num_boxes:
@@ -226,13 +226,13 @@ def _count(number: int, word: str, plural: str) -> str:
 
 def _error_at(cell: tuple[int, int] | Actions, rows: list[_Row], reason: str) -> LevelError:
     row = rows[int(cell[0])]
-    # A cell beyond the end of a ragged row stands just after its last character.
+    # A cell beyond the end of a short row is reported just after its last character.
     columns = [*row.columns, max(row.columns, default=0) + 1]
     return LevelError(reason, row.line, columns[min(int(cell[1]), len(row.columns))])
 
 
 def _flood(grid: Grid, starts: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Cells without a wall that connect with `starts`, nearest first."""
+    """Open cells connected to `starts`, nearest first."""
     seen = {cell for cell in starts if grid[cell] != WALL}
     queue = deque(sorted(seen))
     while queue:
@@ -251,7 +251,7 @@ def _is_rim(grid: Grid, cell: tuple[int, int]) -> bool:
 
 
 def _outside(grid: Grid) -> Bools:
-    """Cells that connect with the rim of the text: the surroundings of the room."""
+    """Cells connected to the rim of the text: the surroundings of the room."""
     outside = np.zeros(grid.shape, dtype=np.bool_)
     rim = [(int(r), int(c)) for r, c in np.argwhere(grid != WALL) if _is_rim(grid, (r, c))]
     for cell in _flood(grid, rim):
@@ -260,7 +260,7 @@ def _outside(grid: Grid) -> Bools:
 
 
 def _check_closed(grid: Grid, outside: Bools, rows: list[_Row]) -> None:
-    """The player cannot leave, and nothing lies outside."""
+    """Requires that the player cannot leave and that nothing lies outside."""
     row, column = np.argwhere(grid >= PLAYER)[0]
     if outside[row, column]:
         way_out = next(

@@ -1,4 +1,4 @@
-"""Sokoban as typed STRIPS, to compare with classical planners."""
+"""Sokoban in PDDL (typed STRIPS), for classical planners."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from hips.arrays import Actions, Grid
 from hips.domains._pddl import cell_name, read_steps
-from hips.domains.base import Actions, Grid
 from hips.domains.sokoban.kernels import (
     ACTIONS,
     BOX,
@@ -45,7 +45,7 @@ DOMAIN = """\
 
 
 def problem(state: Grid) -> str:
-    """The PDDL problem of one state; cells are named by row and column from 0."""
+    """The PDDL problem of one state; cells are named by 0-based row and column."""
     open_cells = [(int(r), int(c)) for r, c in np.argwhere(state != WALL)]
     facts = [*_neighbours(state, open_cells)]
     goals = []
@@ -78,5 +78,5 @@ def _neighbours(state: Grid, open_cells: list[tuple[int, int]]) -> Iterator[str]
 
 
 def read_plan(lines: Iterable[str]) -> Actions:
-    """The actions of a plan with one `(move …)` or `(push …)` a line."""
+    """The actions of a plan with one `(move …)` or `(push …)` per line."""
     return read_steps(lines, _STEP, "(move …) and (push …), direction last")

@@ -1,8 +1,8 @@
-"""Weighted A* over pushes, compiled; the expert's engine.
+"""Compiled weighted A* over pushes, the search behind the expert.
 
-A node is the set of box cells and the player's cell. Two readings of the player share the code:
-*exact* (g counts moves: short plans) and *normalised* to the first cell of its region (g counts
-pushes: far fewer nodes, for levels the exact search cannot finish).
+A node is the set of box cells and the player's cell. The player is either *exact* (g counts
+moves: short plans) or *normalised* to the first cell of its region (g counts pushes: far fewer
+nodes, for levels the exact search cannot finish).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Indices = npt.NDArray[np.int32]
 class Nodes(NamedTuple):
     """All nodes of a search, in order of creation, and the hash table over them.
 
-    `pushed` is the cell a box was pushed from, `direction` where to; the root has parent -1.
+    `pushed` is the cell a box was pushed from, `direction` the push; the root has parent -1.
     """
 
     boxes: npt.NDArray[np.int16]  # [nodes, boxes], ascending
@@ -39,7 +39,7 @@ class Nodes(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Open entries in buckets of equal f, newest first; an entry is stale once its g is beaten."""
+    """Open list in buckets of equal f, newest first; an entry is stale once its g is beaten."""
 
     first: Indices  # [buckets], newest entry or -1
     following: Indices  # [entries]
@@ -52,7 +52,7 @@ class Scratch(NamedTuple):
 
     occupied: Flags  # [cells], walls and boxes
     reached: Indices  # [cells], walking distance of the last flood, or -1
-    region: Indices  # [cells], the same of another flood
+    region: Indices  # [cells], the same for another flood
     line: Cells  # [cells], the queue of a flood
     boxes: Cells  # [boxes]
     frozen: Flags  # [cells], all False
@@ -149,7 +149,7 @@ def _push(queue: Queue, entry: int, node: int, cost: int, f: int) -> int:
 def walk_distances(
     board: Board, occupied: Flags, player: int, reached: Indices, line: Cells
 ) -> None:
-    """Walking distances from `player` to all cells, -1 where it cannot go."""
+    """Walking distances from `player` to all cells, -1 where unreachable."""
     reached[:] = -1
     reached[player] = 0
     line[0] = player
@@ -183,7 +183,7 @@ def _region_name(board: Board, player: int, scratch: Scratch) -> int:
 
 @njit(cache=True, nogil=True)
 def _find(nodes: Nodes, boxes: Cells, player: int) -> int:
-    """The slot of the hash table that holds these boxes and player, or is free for them."""
+    """The hash-table slot of these boxes and player, or a free one for them."""
     key = mix(np.uint64(player))
     for box in boxes:
         key = mix(key + np.uint64(box))
@@ -294,7 +294,7 @@ def _trace(nodes: Nodes, node: int) -> Cells:
 
 @njit(cache=True, nogil=True)
 def moves_of_pushes(board: Board, boxes: Cells, player: int, pushes: Cells) -> Cells:
-    """The actions that make the pushes, walking a shortest way to each."""
+    """The actions that make the pushes, with a shortest walk to each."""
     occupied = board.walls.copy()
     _set_boxes(occupied, boxes, True)
     reached = np.empty(occupied.size, dtype=np.int32)
@@ -303,7 +303,7 @@ def moves_of_pushes(board: Board, boxes: Cells, player: int, pushes: Cells) -> C
     count = 0
     for k in range(len(pushes)):
         box, offset = pushes[k, 0], board.offsets[pushes[k, 1]]
-        # Distances to where the player must stand, so that the walk reads off forwards.
+        # Distances to where the player must stand, so that the walk can be read off forwards.
         walk_distances(board, occupied, box - offset, reached, line)
         while reached[player] > 0:
             for action in range(4):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from hips.domains.base import Grid, Image
+from hips.arrays import Grid, Image
 from hips.domains.sokoban.kernels import SYMBOLS
 
 Canvas = ImageDraw.ImageDraw
@@ -46,7 +46,7 @@ def _sprites(cell: int) -> npt.NDArray[np.uint8]:
 
 
 def _sprite(symbol: str, cell: int) -> Image:
-    """Draws a symbol larger than needed and shrinks it, which smooths all edges."""
+    """Draws a symbol enlarged and shrinks it, which smooths all edges."""
     size = cell * OVERSAMPLING
     picture = Pillow.new("RGB", (size, size), FLOOR_COLOUR)
     canvas = ImageDraw.Draw(picture)

@@ -1,4 +1,4 @@
-"""Deliberate imperfection: random walks with harmless pushes, for demonstrations of low quality."""
+"""Random walks with harmless pushes, for demonstrations of low quality."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def advance(board: Board, boxes: Cells, player: int, moves: Cells) -> tuple[Cell
 def wander(board: Board, boxes: Cells, player: int, steps: int, seed: int) -> Cells:
     """A random walk of at most `steps` moves that makes no push known to be fatal.
 
-    It keeps its direction half of the time, so that it covers ground, and ends early when it
-    happens to solve the level or is stuck.
+    It keeps its direction half of the time, to cover ground, and ends early if it solves the
+    level or gets stuck.
     """
     random = np.full(1, mix(np.uint64(seed)), dtype=np.uint64)
     current = boxes.copy()
@@ -63,7 +63,7 @@ def wander(board: Board, boxes: Cells, player: int, steps: int, seed: int) -> Ce
 
 @njit(cache=True, nogil=True)
 def _try_move(board: Board, boxes: Cells, to: int, direction: int) -> bool:
-    """Moves the box at `to`, if any, one square on; False if the player cannot go there."""
+    """Pushes the box at `to`, if any, by one square; False if the player cannot go there."""
     if board.walls[to]:
         return False
     beyond = to + board.offsets[direction]

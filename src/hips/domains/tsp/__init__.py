@@ -8,20 +8,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
 from hips.domains._geometry import dihedral
-from hips.domains.base import (
-    Actions,
-    Bools,
-    Domain,
-    Grid,
-    Grids,
-    GridSpec,
-    Image,
-    Preset,
-    Scores,
-    Symmetry,
-)
+from hips.domains.base import Domain, GridSpec, Preset, Symmetry
 from hips.domains.defaults import export_text, require_format
 from hips.domains.tsp import expert, kernels, levels, pddl, tsplib
 from hips.domains.tsp.kernels import AGENT, CITY, FLOOR, START, VISITED
@@ -50,7 +40,7 @@ class TravellingSalesman(Domain):
     environment_id: ClassVar[str | None] = "TSP"
 
     def __post_init__(self) -> None:
-        """Refuses maps that are too small, too large or too full."""
+        """Rejects maps that are too small, too large or too full."""
         if not isinstance(self.size, int) or not MIN_SIZE <= self.size <= MAX_SIZE:
             raise ConfigError(f"tsp: size is {self.size!r}; it must be {MIN_SIZE} to {MAX_SIZE}.")
         most = self.size**2 - 1
@@ -61,51 +51,21 @@ class TravellingSalesman(Domain):
 
     @property
     def spec(self) -> GridSpec:
-        """`size` x `size` cells; four grounds, each with or without the agent."""
+        """`size` x `size` cells; four kinds of ground, each with or without the agent."""
         anchors = tuple(AGENT + ground for ground in (FLOOR, CITY, VISITED, START))
         return GridSpec(self.size, self.size, SYMBOLS, ACTIONS, anchors=anchors)
 
     @property
     def preset(self) -> Preset:
-        """The paper's hyperparameters for the travelling salesman."""
+        """The paper's hyperparameters."""
         return Preset(
             horizon=50,
             num_codes=32,
             code_dimension=64,
             segment_penalty=0.05,
             commitment=0.0,
-            channels=64,
-            blocks=4,
-            attention=2,
-            downsample=5,
-            policy_channels=64,
-            max_distance=512,
-            demonstrations=10_000,
-            paper_demonstrations=10_000,
             epsilon=0.0,
-            mass=0.95,
-            weight=6.0,
-            temperature=2.0,
-            confidence=0.8,
-            # The last cities may lie farther apart than the segments that the policy learnt from.
-            hope=0.0,
-            reach=50,
-            laptop=(
-                "segmentation=events",
-                "events=2",
-                "horizon=25",
-                "policy.chunk=25",
-                "detector.batch=2",
-                "vqvae.commitment=0.1",
-                "network.changes=True",
-                "network.scaled_codes=True",
-                "network.rewrites=True",
-                "network.head_channels=48",
-                "network.dynamics_downsample=1",
-                "network.dynamics_channels=16",
-                "network.dynamics_blocks=1",
-                "network.dynamics_attention=0",
-            ),
+            demonstrations=10_000,
         )
 
     def _flat(self, states: Grids) -> Grids:
@@ -129,11 +89,11 @@ class TravellingSalesman(Domain):
         return kernels.is_goal(self._flat(states))
 
     def is_legal(self, states: Grids, origins: Grids) -> Bools:
-        """Which grids have the map of their origins, one agent, and undo no visit."""
+        """Which grids have their origin's map, one agent and no visit undone."""
         return kernels.is_legal(self._flat(states), self._flat(origins))
 
     def decode(self, scores: Scores, origins: Grids) -> Grids:
-        """The legal grids of the largest total score."""
+        """The legal grids of largest total score."""
         flat = np.ascontiguousarray(scores, dtype=np.float32)
         flat = flat.reshape(len(scores), self.size**2, len(SYMBOLS))
         return kernels.decode(flat, self._flat(origins)).reshape(origins.shape)
@@ -174,17 +134,17 @@ class TravellingSalesman(Domain):
         return pddl.domain_text(), pddl.problem_text(state)
 
     def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
-        """The actions of a classical planner's plan, one step a line."""
+        """The actions of a classical planner's plan, one step per line."""
         return _pddl.read_moves(lines)
 
     def render(self, state: Grid, cell: int = 32) -> Image:
         """A map with cities, the start and the agent."""
-        from hips.domains.tsp import sprites  # Pillow is needed for pictures only.
+        from hips.domains.tsp import sprites  # Pillow is only needed for pictures.
 
         return sprites.render(state, cell)
 
     def for_grid(self, grid: Grid) -> Self:
-        """This domain at the size of `grid`, with as many cities."""
+        """This domain at the size and number of cities of `grid`."""
         if grid.shape == self.spec.shape:
             return self
         if grid.shape[0] != grid.shape[1]:

@@ -15,8 +15,8 @@ UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
 def plan(cells: Cells, size: int, rng: np.random.Generator, quality: float) -> Ints:
     """Actions from a flat grid to the goal.
 
-    Each leg leads to the next city of a good tour with probability `quality`, to a random city
-    otherwise. Cities passed on the way count, and the rest of the tour is improved after that.
+    Each leg leads to the next city of a good tour with probability `quality`, otherwise to a
+    random city. Cities passed on the way count as visited; the rest of the tour is then improved.
     """
     cities = np.flatnonzero(cells == CITY)
     at_random = rng.random(len(cities)) >= quality
@@ -37,8 +37,8 @@ def walk_tour(
     """Walks from `agent` through all `cities` to `start` (cell indices).
 
     Args:
-        agent: where the walk begins.
-        start: where it ends.
+        agent: first cell of the walk.
+        start: last cell of the walk.
         cities: unvisited cities `[k]`.
         size: side of the grid.
         at_random: `[k]`, whether leg i leads to a random city.
@@ -83,10 +83,10 @@ def _walk(
     actions: Ints,
     steps: int,
 ) -> int:
-    """Walks the agent (the last node) to a node, the shorter axis first; counts the steps.
+    """Walks the agent (the last node) to a node, shorter axis first; returns the step count.
 
-    The shorter axis stays the shorter one on the way, so the rule gives the same walk when it is
-    asked again half-way, and it does not change if the map is turned.
+    The shorter axis stays shorter on the way, so replanning half-way gives the same walk, and
+    the rule commutes with rotations of the map.
     """
     agent = len(rows) - 1
     down = rows[target] - rows[agent]
@@ -109,7 +109,7 @@ def _walk(
 
 @numba.njit(cache=True, nogil=True)
 def _unvisited(path: Ints, nodes: Ints, waiting: npt.NDArray[np.bool_]) -> Ints:
-    """The path without the cities that have been visited."""
+    """The path without the visited cities."""
     kept = np.empty_like(path)
     kept[0] = path[0]
     count = 1

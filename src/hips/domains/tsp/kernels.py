@@ -1,6 +1,6 @@
 """Compiled rules of the travelling salesman, over flat grids `[B, size * size]`.
 
-A symbol is what lies in the cell (0 floor, 1 city, 2 visited city, 3 start) plus `AGENT` if the
+A symbol is the ground of the cell (0 floor, 1 city, 2 visited city, 3 start) plus `AGENT` if the
 agent stands there.
 """
 
@@ -15,7 +15,7 @@ Cells = npt.NDArray[np.uint8]
 FLOOR, CITY, VISITED, START = 0, 1, 2, 3
 AGENT = 4
 GROUND = 3
-"""Mask of what lies in a cell."""
+"""Bit mask of a cell's ground."""
 ROW_STEP = np.array([-1, 0, 1, 0], dtype=np.int64)
 COLUMN_STEP = np.array([0, 1, 0, -1], dtype=np.int64)
 
@@ -31,7 +31,7 @@ def find_agent(cells: Cells) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def step(states: Cells, actions: npt.NDArray[np.int64], size: int) -> Cells:
-    """Moves each agent one cell: `[B, N]`, `[B]` -> `[B, N]`; a city it enters is visited."""
+    """Moves each agent one cell: `[B, N]`, `[B]` -> `[B, N]`; entering a city visits it."""
     result = states.copy()
     for b in range(len(states)):
         agent = find_agent(states[b])
@@ -64,7 +64,7 @@ def is_goal(states: Cells) -> npt.NDArray[np.bool_]:
 
 @numba.njit(cache=True, nogil=True)
 def is_legal(states: Cells, origins: Cells) -> npt.NDArray[np.bool_]:
-    """Which grids have their origin's map, one agent, and no visit undone or under way."""
+    """Which grids have their origin's map, one agent, no visit undone and no agent on a city."""
     count, size = states.shape
     legal = np.empty(count, dtype=np.bool_)
     for b in range(count):
@@ -86,10 +86,10 @@ def is_legal(states: Cells, origins: Cells) -> npt.NDArray[np.bool_]:
 
 @numba.njit(cache=True, nogil=True)
 def decode(scores: npt.NDArray[np.float32], origins: Cells) -> Cells:
-    """The legal grids of the largest total score `[B, N, 8]`.
+    """The legal grids of largest total score `[B, N, 8]`.
 
-    Cells are independent but for the agent: each takes the better of what its origin allows, and
-    the agent goes where its presence gains most over its absence.
+    Apart from the agent, cells are independent: each takes the best symbol its origin allows, and
+    the agent goes to the cell where it gains most.
     """
     count, size, _ = scores.shape
     result = np.empty((count, size), dtype=np.uint8)

@@ -1,14 +1,14 @@
-"""Text grids of the travelling salesman, one character a cell.
+"""Text grids of the travelling salesman, one character per cell.
 
-`.` floor, `o` city, `x` visited city, `S` start; and with the agent on them `a` (floor),
-`O` or `X` (a city, which counts as visited) and `A` (start). Maps are square.
+`.` floor, `o` city, `x` visited city, `S` start; with the agent on it, `a` (floor), `O` or `X`
+(a city, which counts as visited) and `A` (start). Maps are square.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from hips.domains.base import Grid
+from hips.arrays import Grid
 from hips.domains.defaults import split_levels
 from hips.domains.tsp.kernels import AGENT, CITY, START, VISITED
 from hips.errors import LevelError
@@ -31,10 +31,10 @@ def parse_grids(text: str) -> list[Grid]:
 def _parse_block(first_line: int, rows: list[str]) -> Grid:
     size = len(rows[0])
     if not MIN_SIZE <= size <= MAX_SIZE:
-        reason = f"{size} cells in a row; maps have {MIN_SIZE} to {MAX_SIZE}"
+        reason = f"{size} cells in a row; maps must have {MIN_SIZE} to {MAX_SIZE}"
         raise LevelError(reason, first_line, min(size, MAX_SIZE + 1))
     if len(rows) != size:
-        reason = f"{len(rows)} rows of {size} cells; maps are square"
+        reason = f"{len(rows)} rows of {size} cells; maps must be square"
         raise LevelError(reason, first_line + min(len(rows), size + 1) - 1, 1)
     grid = np.empty((size, size), dtype=np.uint8)
     for r, row in enumerate(rows):
@@ -45,14 +45,14 @@ def _parse_block(first_line: int, rows: list[str]) -> Grid:
                 raise LevelError(reason, line, c + 1)
             grid[r, c] = _SYMBOLS[glyph]
         if len(row) != size:
-            reason = f"{len(row)} cells in a row where the first row has {size}"
+            reason = f"{len(row)} cells in a row; the first row has {size}"
             raise LevelError(reason, line, min(len(row), size) + 1)
     _check(grid, first_line)
     return grid
 
 
 def _check(grid: Grid, first_line: int) -> None:
-    """One start, one agent, at least one city; a second one is shown where it stands."""
+    """Requires one start, one agent and at least one city; locates a second start or agent."""
     wanted = {
         "start (S, or A with the agent on it)": grid % AGENT == START,
         "agent (A on the start, a on floor, X on a city)": grid >= AGENT,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hips.arrays import Grid
 from hips.domains import _pddl
 from hips.domains._pddl import cell_name, neighbours
-from hips.domains.base import Grid
 from hips.domains.tsp.kernels import AGENT, CITY, START
 
 _ACTION = """  (:action move-{name}

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image as Pictures
 from PIL import ImageDraw
 
-from hips.domains.base import Grid, Image
+from hips.arrays import Grid, Image
 from hips.domains.tsp.kernels import AGENT, CITY, START, VISITED
 
 OVERSAMPLING = 4

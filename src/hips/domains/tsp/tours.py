@@ -1,7 +1,6 @@
 """Short paths through cities on a grid: nearest neighbour, 2-opt, or-opt and kicks.
 
-A path is an array of nodes `[m + 2]`: where the agent stands, `m` cities, and the start. Its ends
-stay where they are.
+A path is an array of nodes `[m + 2]`: the agent, `m` cities and the start. Its ends are fixed.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 
 KICK_EFFORT = 60_000
-"""Kicks times squared number of cities: 96 kicks for 25 cities, none for many hundreds."""
+"""Kicks times the squared number of cities: 96 kicks for 25 cities, none for many hundreds."""
 LONGEST_SEGMENT = 3
 
 
@@ -25,7 +24,7 @@ def distance(rows: Ints, columns: Ints, one: int, other: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def path_length(path: Ints, rows: Ints, columns: Ints) -> int:
-    """Moves along a path."""
+    """Number of moves along a path."""
     total = 0
     for place in range(len(path) - 1):
         total += distance(rows, columns, path[place], path[place + 1])
@@ -41,10 +40,10 @@ def improve(path: Ints, rows: Ints, columns: Ints) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def optimise(path: Ints, rows: Ints, columns: Ints) -> Ints:
-    """A near-optimal order of the inner nodes, a function of the path's *set* of nodes alone.
+    """A near-optimal order of the inner nodes, which depends only on the path's *set* of nodes.
 
-    Nearest neighbour, local search, then kicks (two neighbouring segments change places) that are
-    kept unless they lengthen the path.
+    Nearest neighbour, local search, then kicks (swaps of two adjacent segments), kept unless they
+    lengthen the path.
     """
     best = _nearest_neighbour(path, rows, columns)
     improve(best, rows, columns)
@@ -75,7 +74,7 @@ def optimise(path: Ints, rows: Ints, columns: Ints) -> Ints:
 
 @numba.njit(cache=True, nogil=True)
 def _nearer_end_first(path: Ints, rows: Ints, columns: Ints) -> Ints:
-    """Of the two directions of a round trip, the one that begins with the shorter leg."""
+    """The direction of a round trip that begins with the shorter leg."""
     if distance(rows, columns, path[0], path[-1]) > 0:
         return path
     first = distance(rows, columns, path[0], path[1])
@@ -87,7 +86,7 @@ def _nearer_end_first(path: Ints, rows: Ints, columns: Ints) -> Ints:
 
 @numba.njit(cache=True, nogil=True)
 def _nearest_neighbour(path: Ints, rows: Ints, columns: Ints) -> Ints:
-    """Always goes to the nearest node left, the smallest number first among equals."""
+    """Always goes to the nearest remaining node; ties go to the smallest number."""
     result = path.copy()
     result[1:-1].sort()
     for place in range(1, len(result) - 2):
@@ -103,7 +102,7 @@ def _nearest_neighbour(path: Ints, rows: Ints, columns: Ints) -> Ints:
 
 @numba.njit(cache=True, nogil=True)
 def _two_opt(path: Ints, rows: Ints, columns: Ints) -> bool:
-    """Reverses stretches as long as one pass shortens the path."""
+    """Reverses segments that shorten the path, in one pass."""
     shortened = False
     for i in range(1, len(path) - 2):
         for j in range(i + 1, len(path) - 1):
@@ -121,7 +120,7 @@ def _two_opt(path: Ints, rows: Ints, columns: Ints) -> bool:
 
 @numba.njit(cache=True, nogil=True)
 def _or_opt(path: Ints, rows: Ints, columns: Ints) -> bool:
-    """Moves stretches of up to three nodes elsewhere, either way round, in one pass."""
+    """Moves segments of up to three nodes elsewhere, in either direction, in one pass."""
     shortened = False
     for length in range(1, LONGEST_SEGMENT + 1):
         for i in range(1, len(path) - length):
@@ -138,7 +137,7 @@ def _or_opt(path: Ints, rows: Ints, columns: Ints) -> bool:
 
 @numba.njit(cache=True, nogil=True)
 def _reinsert(path: Ints, i: int, length: int, gain: int, rows: Ints, columns: Ints) -> bool:
-    """Moves the stretch at `i` to the first place that costs less than `gain`."""
+    """Moves the segment at `i` to the first place that costs less than `gain`."""
     first, last = path[i], path[i + length - 1]
     for place in range(len(path) - 1):
         if i - 1 <= place < i + length:

@@ -1,8 +1,8 @@
 """TSPLIB instances and tours.
 
-Nodes have whole coordinates `column row`, counted from 0 at the top left; the first node is the
-start. TSPLIB does not know the side of a grid: it is written into the comment and read from there,
-otherwise the domain's own size holds.
+Nodes have integer coordinates `column row`, counted from 0 at the top left; the first node is the
+start. TSPLIB has no field for the grid's size: it is written to and read from the comment, and
+defaults to the domain's size.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from hips.domains.base import Actions, Grid
+from hips.arrays import Actions, Grid
 from hips.domains.tsp.kernels import (
     AGENT,
     CITY,
@@ -33,7 +33,7 @@ _WORD = re.compile(r"\S+")
 
 
 def looks_like(text: str) -> bool:
-    """Whether the first line with anything in it is a TSPLIB keyword."""
+    """Whether the first non-blank line is a TSPLIB keyword."""
     for line in text.splitlines():
         if line.strip():
             match = _KEYWORD.match(line)
@@ -45,7 +45,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse_instances(text: str, default_size: int) -> list[Grid]:
-    """All instances of a text, each ended by `EOF` (the last `EOF` may be missing)."""
+    """All instances of a text, each terminated by `EOF` (optional for the last)."""
     blocks: list[list[tuple[int, str]]] = [[]]
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip() == "EOF":
@@ -78,7 +78,7 @@ def _parse_nodes(
     count = _dimension(header, grid.size)
     for place, (number, line) in enumerate(lines[1:]):
         if place == count:
-            raise LevelError(f"more nodes than DIMENSION says ({count})", number, 1)
+            raise LevelError(f"more nodes than DIMENSION ({count})", number, 1)
         row, column = _parse_node(number, line, len(grid))
         if grid[row, column] != FLOOR:
             raise LevelError(f"a second node at column {column}, row {row}", number, 1)
@@ -98,7 +98,7 @@ def _size(header: dict[str, tuple[int, str]], default_size: int) -> int:
         return default_size
     size = int(match.group(1))
     if not MIN_SIZE <= size <= MAX_SIZE:
-        raise LevelError(f"grid {size}: maps have {MIN_SIZE} to {MAX_SIZE} rows", number, 1)
+        raise LevelError(f"grid {size}: maps must have {MIN_SIZE} to {MAX_SIZE} rows", number, 1)
     return size
 
 
@@ -109,7 +109,7 @@ def _dimension(header: dict[str, tuple[int, str]], most: int) -> int | None:
     if not (value.isascii() and value.isdigit()) or len(value) > 9:
         raise LevelError(f"DIMENSION {value[:12]!r} is not a number of nodes", number, 1)
     if not 2 <= int(value) <= most:
-        reason = f"DIMENSION {value}: a start and at least one city fit, at most {most} nodes"
+        reason = f"DIMENSION {value}: needs a start and at least one city, at most {most} nodes"
         raise LevelError(reason, number, 1)
     return int(value)
 
@@ -118,7 +118,7 @@ def _parse_node(number: int, line: str, size: int) -> tuple[int, int]:
     """Row and column of a line `node x y`."""
     words = list(_WORD.finditer(line))
     if len(words) != 3:
-        reason = f"{len(words)} words where 'node column row' are needed"
+        reason = f"{len(words)} words; expected 'node column row'"
         raise LevelError(reason, number, words[min(len(words), 4) - 1].start() + 1)
     coordinates = []
     for word in words[1:]:
@@ -127,7 +127,7 @@ def _parse_node(number: int, line: str, size: int) -> tuple[int, int]:
         except ValueError:
             value = float("nan")
         if not value.is_integer():
-            reason = f"{word.group()[:12]!r} is not a whole coordinate"
+            reason = f"{word.group()[:12]!r} is not an integer coordinate"
             raise LevelError(reason, number, word.start() + 1)
         if not 0 <= value < size:
             reason = f"coordinate {word.group()[:12]} is off the grid; allowed: 0 to {size - 1}"
@@ -150,7 +150,7 @@ def format_instances(states: Iterable[Grid]) -> str:
     """Start states as TSPLIB instances, one after another.
 
     Raises:
-        ConfigError: a state is under way, which TSPLIB cannot say.
+        ConfigError: a state is not a start state; TSPLIB cannot express it.
     """
     return "".join(_format_instance(state, number) for number, state in enumerate(states))
 
@@ -158,7 +158,7 @@ def format_instances(states: Iterable[Grid]) -> str:
 def _format_instance(state: Grid, number: int) -> str:
     if not (state == AGENT + START).any() or (state == VISITED).any():
         raise ConfigError(
-            "TSPLIB holds only maps whose agent is at the start with no city visited; "
+            "TSPLIB can only express maps with the agent at the start and no city visited; "
             "export this one as text."
         )
     cells = nodes(state)
@@ -171,7 +171,7 @@ def _format_instance(state: Grid, number: int) -> str:
 
 
 def format_tour(state: Grid, actions: Actions) -> str:
-    """The first visits of a plan as a TSPLIB tour over the node numbers of the state's map."""
+    """The order of a plan's first visits as a TSPLIB tour over the map's node numbers."""
     number_of = {cell: i for i, cell in enumerate(nodes(state), start=1)}
     order = [1]
     row, column = (int(place) for place in np.argwhere(state >= AGENT)[0])

@@ -1,0 +1,131 @@
+"""Single states labelled by an expert: remaining steps, or that no plan exists.
+
+Demonstrations show only good states. A search also visits bad ones; these labels teach the
+heuristic their value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from hips.arrays import Grid, Grids
+from hips.domains.base import Domain, replay
+from hips.errors import DatasetError, ExpertError, UnsolvableError
+from hips.files import replacing
+
+FORMAT = "hips-labels"
+DEAD_END = -1
+"""The label of a state from which no plan exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateLabels:
+    """States and their remaining steps.
+
+    Attributes:
+        states: uint8 `[M, H, W]`.
+        remaining: int32 `[M]`, or `DEAD_END`.
+        origin: domain, seed and counts of the collection.
+    """
+
+    states: Grids
+    remaining: npt.NDArray[np.int32]
+    origin: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def subset(self, chosen: npt.NDArray[np.bool_]) -> StateLabels:
+        """The labels selected by the mask `chosen`, `[M]`."""
+        return StateLabels(self.states[chosen], self.remaining[chosen], self.origin)
+
+    def solvable(self, rng: np.random.Generator, most: int) -> Grids:
+        """At most `most` random states that are solvable but not solved, `[N, H, W]`."""
+        alive = np.flatnonzero(self.remaining > 0)
+        chosen: Grids = self.states[rng.choice(alive, size=min(most, len(alive)), replace=False)]
+        return chosen
+
+
+def label_states(domain: Domain, states: Grids, rng: np.random.Generator) -> StateLabels:
+    """Labels states `[M, H, W]` by the expert; skips those on which it gives up."""
+    kept: list[Grid] = []
+    remaining: list[int] = []
+    for state in states:
+        try:
+            label = len(domain.expert(state, rng))
+        except UnsolvableError:
+            label = DEAD_END
+        except ExpertError:
+            continue
+        kept.append(state)
+        remaining.append(label)
+    grids = np.array(kept, dtype=np.uint8).reshape(-1, *domain.spec.shape)
+    return StateLabels(grids, np.array(remaining, dtype=np.int32), {"domain": domain.name})
+
+
+def expert_states(domain: Domain, level: Grid, rng: np.random.Generator) -> Grids:
+    """The states of the expert's plan `[N, H, W]`; none if it finds no plan."""
+    try:
+        return replay(domain, level, domain.expert(level, rng))
+    except ExpertError:
+        return level[None][:0]
+
+
+def join(parts: Sequence[StateLabels], origin: dict[str, Any]) -> StateLabels:
+    """Joins several sets of labels."""
+    return StateLabels(
+        np.concatenate([part.states for part in parts]),
+        np.concatenate([part.remaining for part in parts]).astype(np.int32),
+        origin,
+    )
+
+
+def save(labels: StateLabels, path: Path) -> None:
+    """Writes labels to one compressed file, atomically."""
+    origin = json.dumps({"format": FORMAT, **labels.origin})
+    with replacing(path) as temporary, temporary.open("wb") as handle:
+        np.savez_compressed(
+            handle,
+            states=labels.states,
+            remaining=labels.remaining,
+            origin=np.frombuffer(origin.encode(), dtype=np.uint8),
+        )
+
+
+def load(path: Path, domain: Domain) -> StateLabels:
+    """Reads labels of `domain`.
+
+    Raises:
+        DatasetError: the file is missing, damaged, or of another domain.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            states, remaining = content["states"], content["remaining"]
+            origin = json.loads(content["origin"].tobytes())
+    except FileNotFoundError:
+        raise DatasetError(f"{path}: no such file; make one with `hips explore`.") from None
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        raise DatasetError(f"{path}: not a file of labelled states ({error}).") from None
+    if origin.get("format") != FORMAT or origin.get("domain") != domain.name:
+        raise DatasetError(
+            f"{path}: has labels of '{origin.get('domain')}', not of '{domain.name}'."
+        )
+    if states.shape != (len(remaining), *domain.spec.shape) or not len(states):
+        raise DatasetError(f"{path}: states {list(states.shape)} are not grids of the domain.")
+    return StateLabels(states, remaining, origin)
+
+
+def load_all(paths: Sequence[Path], domain: Domain) -> StateLabels | None:
+    """Joins the labels of several files; None without files."""
+    parts = [load(path, domain) for path in paths]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return join(parts, {"domain": domain.name, "parts": [part.origin for part in parts]})

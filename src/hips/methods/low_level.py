@@ -1,0 +1,26 @@
+"""Single actions without a model: all actions are equally likely. Complete but slow."""
+
+from __future__ import annotations
+
+from hips.methods import register
+from hips.methods.base import Method, Wiring
+from hips.methods.wiring import search_solver
+from hips.planner.solvers import SearchSolver
+
+
+def build(wiring: Wiring) -> SearchSolver:
+    """Actions only; the user may supply a policy and a heuristic."""
+    return search_solver(wiring, subgoals=False, actions=True)
+
+
+register(
+    Method(
+        "low_level",
+        "single actions, no model",
+        "single actions without a model; complete",
+        build,
+        (),
+        ("evaluation", "heuristic_weight", "close_on_generation"),
+        {"evaluation": "levin_ts"},
+    )
+)

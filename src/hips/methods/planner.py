@@ -1,0 +1,382 @@
+"""`Planner`, the main interface: a domain, a method, its model if any, and the settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from hips import domains, methods, parts
+from hips.arrays import Grid
+from hips.domains.base import Domain
+from hips.errors import ConfigError, LevelError, MissingExtraError, ModelError
+from hips.methods.base import Execution, Method, Wiring
+from hips.models import bundle as bundles
+from hips.models.bundle import Bundle
+from hips.models.card import Card, read_card
+from hips.models.runtime import GraphRuntime, Precision
+from hips.planner.budget import Budget
+from hips.planner.components import Components
+from hips.planner.evaluations import resolve
+from hips.planner.generators import GENERATORS
+from hips.planner.improve import improve as improve_plan
+from hips.planner.protocols import (
+    ActionPolicy,
+    Dynamics,
+    Heuristic,
+    ReachPolicy,
+    SubgoalGenerator,
+)
+from hips.planner.result import Provenance, Result
+from hips.planner.rounds import Observer, Round
+from hips.planner.settings import Settings
+from hips.planner.solvers import Solver
+
+Level: TypeAlias = str | Grid | Sequence[Sequence[int]]
+
+PREFERRED = ("hips_eps", "phs_star")
+"""Default methods: the first whose parts the model has."""
+WITHOUT_MODEL = "low_level"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How to solve, as plain data.
+
+    Attributes:
+        method: name of a method; None for the best that the model allows.
+        settings: search settings; unset ones come from the model's card.
+        named: a named set of settings, such as `paper`, overridden by `settings`.
+        model: name or folder of an existing model; None for the domain's own, if any.
+        execution: where and how it runs.
+    """
+
+    method: str | None = None
+    settings: Settings = field(default_factory=Settings)
+    named: str | None = None
+    model: str | Path | None = None
+    execution: Execution = field(default_factory=Execution)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A method ready to solve levels of one size.
+
+    Attributes:
+        domain: the domain at that size.
+        solver: the wired method.
+        provenance: its record in results.
+    """
+
+    domain: Domain
+    solver: Solver
+    provenance: Provenance
+
+
+class Planner:
+    """Solves levels of one domain; thread-safe.
+
+    >>> from hips import domains
+    >>> planner = Planner(domains.create("sliding_tiles", height=2, width=2))
+    >>> planner.solve([[1, 0], [2, 3]]).plan
+    ('left',)
+
+    Args:
+        domain: the domain, at its usual size; levels of other sizes are solved at their own.
+        choice: method, settings and model.
+        own: your own components, which replace the model's.
+    """
+
+    def __init__(
+        self, domain: Domain, choice: Choice | None = None, own: Components | None = None
+    ) -> None:
+        self.domain, self.choice = domain, choice or Choice()
+        self.own = own or Components()
+        self._ready: dict[Domain, Ready] = {}
+        self._lock = threading.Lock()
+        # A planner that cannot search should fail now, not at the first level.
+        self.prepare(domain)
+
+    @classmethod
+    def load(
+        cls,
+        name: str,
+        *,
+        variant: str | None = None,
+        method: str | None = None,
+        model: str | Path | None = None,
+        settings: Settings | None = None,
+        own: Components | None = None,
+        **parameters: Any,
+    ) -> Self:
+        """The planner of a registered domain with its installed model, if there is one.
+
+        Args:
+            name: name of the domain.
+            variant: a named parameter set of the domain.
+            method: name of a method; the default is the best that the model allows.
+            model: name or folder of an existing model.
+            settings: search settings.
+            own: your own components, which replace the model's.
+            **parameters: parameters of the domain.
+
+        Raises:
+            ModelError: the model is missing, damaged or for another domain, or the method needs
+                one and there is none.
+        """
+        domain = domains.create(name, variant, **parameters)
+        return cls(domain, Choice(method, settings or Settings(), model=model), own)
+
+    def solve(
+        self,
+        level: Level,
+        budget: Budget | None = None,
+        *,
+        improve: float = 0.0,
+        observer: Observer | None = None,
+    ) -> Result:
+        """Searches for a plan for one level, given as text, grid or nested lists.
+
+        Args:
+            level: the start state.
+            budget: limits of the search.
+            improve: seconds to spend on shortening the plan.
+            observer: observes the search.
+        """
+        return self.solve_many([level], budget, improve=improve, observer=observer)[0]
+
+    def solve_many(
+        self,
+        levels: Sequence[Level],
+        budget: Budget | None = None,
+        *,
+        improve: float = 0.0,
+        seed: int | None = None,
+        observer: Observer | None = None,
+    ) -> list[Result]:
+        """Searches for plans for many levels; returns results in their order.
+
+        Args:
+            levels: start states; each size is a separate run.
+            budget: limits of each search, and of all together.
+            improve: seconds to spend on shortening each plan.
+            seed: recorded in the results.
+            observer: observes the searches; indices are those of `levels`.
+        """
+        grids = [parse_level(self.domain, level) for level in levels]
+        sizes: dict[Domain, list[int]] = {}
+        for index, grid in enumerate(grids):
+            sizes.setdefault(self.domain.for_grid(grid), []).append(index)
+        limits = budget or Budget()
+        deadline = limits.deadline()
+        results: dict[int, Result] = {}
+        for domain, indices in sizes.items():
+            ready = self.prepare(domain)
+            finisher = _Finisher(ready, indices, improve, seed, observer, results)
+            found = ready.solver.solve_many(
+                domain, [grids[i] for i in indices], limits.until(deadline), finisher
+            )
+            for index, result in zip(indices, found, strict=True):
+                if index not in results:  # interrupted
+                    results[index] = finisher.complete(result)
+        return [results[index] for index in range(len(grids))]
+
+    def prepare(self, domain: Domain) -> Ready:
+        """The wired method for a domain of one size; cached."""
+        with self._lock:
+            if domain not in self._ready:
+                self._ready[domain] = _wire(domain, self.choice, self.own)
+            return self._ready[domain]
+
+
+def parse_level(domain: Domain, level: Level) -> Grid:
+    """A level as a grid, from any of its forms."""
+    if isinstance(level, str):
+        return domain.parse(level)
+    try:
+        cells = np.asarray(level)
+    except ValueError:  # rows of different lengths
+        cells = np.zeros(0)
+    if cells.ndim != 2 or not np.issubdtype(cells.dtype, np.integer) or not cells.size:
+        raise LevelError("a level must be text, or a grid of integers with rows of equal length")
+    if cells.min() < 0 or cells.max() > np.iinfo(np.uint8).max:
+        raise LevelError(f"cells must be 0 … {domain.spec.num_symbols - 1}")
+    return cells.astype(np.uint8)
+
+
+class _Finisher(Observer):
+    """Completes results and passes them on to the user's observer."""
+
+    def __init__(
+        self,
+        ready: Ready,
+        indices: Sequence[int],
+        improve: float,
+        seed: int | None,
+        observer: Observer | None,
+        results: dict[int, Result],
+    ) -> None:
+        self.ready, self.indices, self.improve, self.seed = ready, indices, improve, seed
+        self.observer, self.results = observer, results
+        self.wants_rounds = observer is not None and observer.wants_rounds
+
+    def complete(self, result: Result) -> Result:
+        """The result with provenance and seed."""
+        return dataclasses.replace(result, provenance=self.ready.provenance, seed=self.seed)
+
+    def on_round(self, round: Round) -> None:
+        """Passes the round on, with the user's problem indices."""
+        if self.observer is not None:
+            problems = np.asarray(self.indices)[round.expanded.problems]
+            expanded = dataclasses.replace(round.expanded, problems=problems)
+            self.observer.on_round(dataclasses.replace(round, expanded=expanded))
+
+    def on_result(self, index: int, result: Result) -> None:
+        """Improves the plan and passes the result on."""
+        result = self.complete(result)
+        if result.start is not None:
+            result = improve_plan(self.ready.domain, result.start, result, self.improve)
+        self.results[self.indices[index]] = result
+        if self.observer is not None:
+            self.observer.on_result(self.indices[index], result)
+
+
+def _wire(domain: Domain, choice: Choice, own: Components) -> Ready:
+    """Chooses method and model for a domain of one size, and wires them."""
+    found, note = find_model(domain, choice, own)
+    card = None if found is None else found.card
+    method = _method(choice, card, own)
+    obstacle = method.obstacle(domain)
+    if obstacle:
+        raise ModelError(f"Method '{method.name}' cannot run here: {obstacle}.")
+    settings = complete_settings(domain, choice, method, card, own)
+    runtime = None
+    if found is not None and method.parts:
+        runtime = _runtime(found, settings, choice.execution)
+    solver = method.build(Wiring(domain, settings, runtime, choice.execution, own))
+    provenance = Provenance(
+        method.name,
+        settings.given(),
+        None if card is None or runtime is None else card.fingerprint(),
+        choice.execution.describe(),
+        note,
+    )
+    return Ready(domain, solver, provenance)
+
+
+def find_model(domain: Domain, choice: Choice, own: Components) -> tuple[Bundle | None, str]:
+    """The model to use, if any, and a note if the installed one does not fit.
+
+    Raises:
+        ModelError: a model or method was requested, and no model fits this size.
+    """
+    method = None if choice.method is None else methods.get(choice.method)
+    if method is not None and not method.parts:
+        return None, ""
+    name = choice.model or domain.name
+    folder = bundles.find(name)
+    replaced = own != Components()
+    if folder is None:
+        if choice.model is not None:
+            bundles.require(name)
+        if method is not None and not replaced:
+            raise ModelError(
+                f"Method '{method.name}' needs a trained model, and none is installed for "
+                f"'{domain.name}'. Train one with `hips train {domain.name}`, name one with "
+                f"--model, or use --method {WITHOUT_MODEL}."
+            )
+        return None, ""
+    card = read_card(folder)
+    misfit = card.misfit(domain)
+    if misfit is None or choice.model is not None:
+        return bundles.load(folder, domain), ""
+    if method is not None:
+        raise ModelError(
+            f"Method '{method.name}' needs a model of this size; the model '{name}' is {misfit}. "
+            f"Use --method {WITHOUT_MODEL} to search without it."
+        )
+    jumps = own.generator is not None or choice.settings.generator is not None
+    instead = "without it" if jumps else "with single actions instead"
+    return None, f"The model '{name}' is {misfit}; searched {instead}."
+
+
+def _method(choice: Choice, card: Card | None, own: Components) -> Method:
+    """The requested method, or the best that the model and the user's components allow."""
+    if choice.method is not None:
+        method = methods.get(choice.method)
+        missing = [part for part in method.parts if card is not None and part not in card.parts]
+        if missing and own == Components():
+            raise ModelError(
+                f"Method '{method.name}' needs the part '{missing[0]}', which the model does not "
+                f"have. It has: {', '.join(card.parts) if card else 'none'}."
+            )
+        return method
+    if own.generator is not None or choice.settings.generator is not None:
+        return methods.get(PREFERRED[0])
+    for name in PREFERRED if card is not None else ():
+        if set(methods.get(name).parts) <= set(card.parts if card else ()):
+            return methods.get(name)
+    return methods.get(WITHOUT_MODEL)
+
+
+def complete_settings(
+    domain: Domain, choice: Choice, method: Method, card: Card | None, own: Components
+) -> Settings:
+    """Complete settings: the wanted ones, adapted to the components and the device."""
+    follows: dict[str, str] = {}
+    if card is None and own.heuristic is None:
+        usual = str(method.defaults.get("evaluation", "levin_ts"))
+        follows["evaluation"] = "levin_ts" if resolve(usual).uses_heuristic else usual
+    elif own.heuristic is not None and not method.parts:
+        follows["evaluation"] = "phs_star"
+    if choice.execution.device is not None:
+        follows["precision"] = "fp32"
+    known = {name: value for name, value in follows.items() if name in method.settings}
+    return method.resolve(domain, choice.settings.completed(known), choice.named, card)
+
+
+def _runtime(found: Bundle, settings: Settings, execution: Execution) -> GraphRuntime:
+    if execution.device is None:
+        precision: Precision = "int8" if settings.precision == "int8" else "fp32"
+        return found.runtime(precision, execution.num_threads)
+    if settings.precision == "int8":
+        raise ConfigError("int8 runs only without torch, on the CPU; omit the device or int8.")
+    try:
+        from hips.training.torch_runtime import open_on_device
+    except ImportError as error:
+        raise MissingExtraError(f"Running a model on a device ({error.name})", "train") from None
+    return open_on_device(found, parts.known(), execution.device, execution.num_threads)
+
+
+def solve(
+    domain: str | Domain,
+    level: Level,
+    *,
+    settings: Settings | None = None,
+    budget: Budget | None = None,
+    generator: str | SubgoalGenerator | None = None,
+    reach_policy: ReachPolicy | None = None,
+    action_policy: ActionPolicy | None = None,
+    heuristic: Heuristic | None = None,
+    dynamics: Dynamics | None = None,
+) -> Result:
+    """Solves one level with your own components; the others come from the domain's model.
+
+    >>> from hips import domains
+    >>> tiles = domains.create("sliding_tiles", height=2, width=2)
+    >>> solve(tiles, [[1, 0], [2, 3]], generator="repeat_action").outcome
+    <Outcome.SOLVED: 'SOLVED'>
+    """
+    own = domains.create(domain) if isinstance(domain, str) else domain
+    grid = parse_level(own, level)
+    sized = own.for_grid(grid)
+    if isinstance(generator, str):
+        generator = GENERATORS.get(generator)(sized)
+    components = Components(generator, reach_policy, action_policy, heuristic, dynamics)
+    choice = Choice(settings=settings or Settings())
+    return Planner(sized, choice, components).solve(grid, budget)

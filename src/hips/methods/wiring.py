@@ -1,0 +1,107 @@
+"""From the graphs of a model to the components of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from hips.errors import ModelError
+from hips.methods.base import Wiring
+from hips.models.runtime import GraphRuntime
+from hips.parts.dynamics import adapter as dynamics
+from hips.parts.heuristic import adapter as heuristic
+from hips.parts.prior import adapter as prior
+from hips.parts.reach_policy import adapter as reach_policy
+from hips.parts.subgoals import adapter as subgoals
+from hips.planner.components import Components, make_expander
+from hips.planner.generators import GENERATORS
+from hips.planner.policies import NearestStepPolicy
+from hips.planner.protocols import SubgoalGenerator
+from hips.planner.settings import LEARNED
+from hips.planner.solvers import SearchSolver
+
+A = TypeVar("A")
+
+SEARCH = ("evaluation", "dynamics", "heuristic_weight", "close_on_generation", "precision")
+"""Settings of every search with a model."""
+JUMPS = (
+    "generator",
+    "top_p",
+    "prior_temperature",
+    "min_reach_probability",
+    "chunk_confidence",
+    "horizon",
+)
+"""Settings of a search over subgoals."""
+SUBGOAL_PARTS = ("subgoals", "prior", "reach_policy", "heuristic")
+"""Parts of the paper's subgoal search."""
+
+
+def search_solver(wiring: Wiring, *, subgoals: bool, actions: bool) -> SearchSolver:
+    """A best-first search over subgoals, actions, or both."""
+    settings = wiring.settings
+    components = wire(wiring, subgoals=subgoals)
+    if subgoals and components.generator is None:
+        raise ModelError(
+            "This method needs subgoals, and there is no model to propose them. Train one with "
+            "`hips train`, name one with --model, or use --method low_level."
+        )
+    expander = make_expander(
+        wiring.domain, components, settings, subgoals=subgoals, actions=actions
+    )
+    return SearchSolver(
+        expander,
+        settings.evaluation or "phs_hat",
+        bool(settings.close_on_generation),
+        wiring.execution.batch,
+    )
+
+
+def wire(wiring: Wiring, subgoals: bool = True) -> Components:
+    """The components from the model's parts, replaced by the user's where given."""
+    own, runtime = wiring.own, wiring.runtime
+    if runtime is None:
+        learned = Components()
+    else:
+        has_prior = prior.GRAPH in runtime
+        learned = Components(
+            reach_policy=_if(reach_policy.GRAPH, runtime, reach_policy.LearnedReachPolicy),
+            action_policy=prior.LearnedPrior(runtime) if has_prior else None,
+            heuristic=_if(heuristic.GRAPH, runtime, heuristic.LearnedHeuristic),
+            dynamics=_if(dynamics.GRAPH, runtime, dynamics.LearnedDynamics),
+        )
+    found = learned.overridden(
+        reach_policy=own.reach_policy,
+        action_policy=own.action_policy,
+        heuristic=own.heuristic,
+        dynamics=own.dynamics,
+    )
+    if not subgoals:
+        return found
+    generator = own.generator or _generator(wiring, learned)
+    if generator is not None and found.reach_policy is None:
+        found = found.overridden(reach_policy=NearestStepPolicy(wiring.domain))
+    return found.overridden(generator=generator)
+
+
+def _generator(wiring: Wiring, learned: Components) -> SubgoalGenerator | None:
+    """The generator that the settings name: a registered one or the model's."""
+    settings, runtime = wiring.settings, wiring.runtime
+    if settings.generator not in (None, LEARNED):
+        return GENERATORS.get(str(settings.generator))(wiring.domain)
+    policy = learned.action_policy
+    if runtime is None or subgoals.DECODER not in runtime:
+        return None
+    if not isinstance(policy, prior.LearnedPrior):
+        return None
+    return subgoals.VqGenerator(
+        wiring.domain,
+        runtime,
+        policy,
+        settings.top_p or 1.0,
+        settings.prior_temperature or 1.0,
+    )
+
+
+def _if(graph: str, runtime: GraphRuntime, adapter: Callable[[GraphRuntime], A]) -> A | None:
+    return adapter(runtime) if graph in runtime else None

@@ -1,0 +1,119 @@
+"""Children of expanded nodes, fates of proposed subgoals, and the expander protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hips.arrays import Bools, Floats, Grids, Ints, Ints32
+from hips.planner.protocols import DynamicsMode, Heuristic
+
+
+class Fate(IntEnum):
+    """The fate of a proposed subgoal."""
+
+    KEPT = 0
+    """It became a child."""
+    ILLEGAL = 1
+    """It is not a legal state of the problem."""
+    REPEATED = 2
+    """It is the state itself, or a duplicate of another proposal."""
+    UNREACHED = 3
+    """The reach policy did not reach it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Proposed subgoals that did not become children; recorded only for observers.
+
+    Attributes:
+        parents: `[R]`, row of the parent.
+        codes: `[R]`, the generator's codes.
+        log_probabilities: `[R]`, log π_SG, not normalised.
+        fates: `[R]`, values of `Fate`.
+        states: `[R, H, W]`, the targets; for action lists, their last states.
+    """
+
+    parents: Ints
+    codes: Ints
+    log_probabilities: Floats
+    fates: npt.NDArray[np.uint8]
+    states: Grids
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Costs of expanding each parent, each `[B]`, and the time by phase.
+
+    Attributes:
+        environment_steps: steps in the true domain.
+        dynamics_rows: steps in the learned dynamics.
+        dynamics_calls: batched steps in the learned dynamics, as the published code counts them.
+        network_rows: rows passed through any network.
+        proposals: `[B, 4]`, proposed subgoals by `Fate`.
+        phases: seconds by phase.
+    """
+
+    environment_steps: Ints
+    dynamics_rows: Ints
+    dynamics_calls: Ints
+    network_rows: Ints
+    proposals: Ints
+    phases: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """All children of a batch of expanded nodes: subgoals first, then actions, each by parent.
+
+    Attributes:
+        parents: `[M]`, row of the parent.
+        states: `[M, H, W]`.
+        log_probabilities: `[M]`, log π(child | parent) of eq:pi.
+        lengths: `[M]`, low-level steps of the edge.
+        kinds: `[M]`, the subgoal's code, or `~action`.
+        tiers: `[M]`, 1 if a low-level action reached the child and ε → 0, otherwise 0.
+        exact: `[M]`, whether the true domain made the child.
+        actions: `[S, L]`, action lists of the S subgoals.
+        costs: costs of the expansion.
+        rejected: proposals that did not become children, if requested by `explain`.
+    """
+
+    parents: Ints
+    states: Grids
+    log_probabilities: Floats
+    lengths: Ints
+    kinds: Ints32
+    tiers: npt.NDArray[np.uint8]
+    exact: Bools
+    actions: npt.NDArray[np.uint8]
+    costs: Costs
+    rejected: Rejected | None = None
+
+
+class Expander(Protocol):
+    """Makes children of nodes; the only part of a search that runs networks."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every applicable action is a child, made by the true domain."""
+        ...
+
+    @property
+    def mode(self) -> DynamicsMode:
+        """Which dynamics simulate subgoals and actions."""
+        ...
+
+    @property
+    def heuristic(self) -> Heuristic | None:
+        """h, or None for h = 0."""
+        ...
+
+    def expand(self, states: Grids, explain: bool = False) -> Children:
+        """Children of `states [B, H, W]`; with `explain`, also the rejected proposals."""
+        ...

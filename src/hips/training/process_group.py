@@ -1,0 +1,52 @@
+"""The processes of a training run: one, or several started by torchrun, on a CPU or a GPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import distributed
+
+from hips.training.devices import AUTO, choose_device
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessGroup:
+    """This process among all processes of a training run."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+    def barrier(self) -> None:
+        """Waits for the other processes."""
+        if self.size > 1:
+            distributed.barrier()
+
+
+@contextmanager
+def join_group(device: str | None, threads: int | None) -> Iterator[ProcessGroup]:
+    """Joins the processes that torchrun started, if any, and picks the device."""
+    chosen = _device(device)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    rank = int(os.environ.get("RANK", "0"))
+    if size > 1:
+        distributed.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    try:
+        yield ProcessGroup(rank, size, chosen)
+    finally:
+        if size > 1:
+            distributed.destroy_process_group()
+
+
+def _device(name: str | None) -> torch.device:
+    device = choose_device(name or AUTO)
+    if device.type == "cuda" and "LOCAL_RANK" in os.environ:
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    return device

@@ -1,0 +1,306 @@
+"""A complete training run: data, stages, export, scores."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from hips import data
+from hips._version import __version__
+from hips.data.dataset import Demonstrations
+from hips.data.labels import StateLabels
+from hips.data.labels import load_all as load_labels
+from hips.domains.base import Domain
+from hips.engines import LocalEngine
+from hips.errors import ConfigError, DatasetError
+from hips.files import sha256
+from hips.models import bundle as bundles
+from hips.models.card import WEIGHTS, Card, PartEntry, describe_spec, write_card
+from hips.seeding import stream
+from hips.training import config as configuration
+from hips.training import scoring
+from hips.training.config import TrainingConfig
+from hips.training.contract import Examples, Part, StageSpec
+from hips.training.corpus import Corpus
+from hips.training.curves import draw_curves
+from hips.training.export import export_graphs
+from hips.training.loop import StageReport
+from hips.training.pipeline import build_networks, open_run, ordered_stages, run_stages
+from hips.training.process_group import ProcessGroup, join_group
+from hips.training.progress import Reporter
+from hips.training.warm_start import WarmStart, find_warm_start
+from hips.training.weights import save_weights
+from hips.training.workshop import Workshop
+
+MODEL = "model"
+MIN_TRAINING = 10
+CALIBRATED = 768
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingJob:
+    """A training run to execute.
+
+    Attributes:
+        domain: to train for.
+        config: the resolved configuration.
+        parts: all registered parts, by name; those in `config` are trained.
+        out: the run folder; the model goes to `out/model`.
+        data: dataset folders; if empty, data is collected into `out/data`.
+        labels: files of labelled states, in addition to the demonstrations.
+        stages: stages to run; if empty, all stages of the parts.
+        resume: whether to resume the run in `out`.
+        warm_start: name or folder of a model to start from; None for random weights.
+        settings: recommended search settings, for the card.
+        device: torch device; None for the best available.
+        threads: torch threads; None for all cores.
+        command: the command line, for the card.
+    """
+
+    domain: Domain
+    config: TrainingConfig
+    parts: Mapping[str, Part]
+    out: Path
+    data: Sequence[Path] = ()
+    labels: Sequence[Path] = ()
+    stages: Sequence[str] = ()
+    resume: bool = False
+    warm_start: str | Path | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    device: str | None = None
+    threads: int | None = None
+    command: str = ""
+
+    @property
+    def trained(self) -> dict[str, Part]:
+        """The parts to train, in the order of the registry."""
+        return {name: part for name, part in self.parts.items() if name in self.config.parts}
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedRun:
+    """The output of a training run.
+
+    Attributes:
+        networks: of every part, with their final weights.
+        reports: of every finished stage.
+        card: of the exported model, with scores; None if stages are missing, and in all
+            processes but the first.
+    """
+
+    networks: Mapping[str, nn.Module]
+    reports: Mapping[str, StageReport]
+    card: Card | None
+
+
+def train(job: TrainingJob) -> TrainedRun:
+    """Trains; once every stage is finished, exports and scores the model."""
+    start = None
+    config = job.config
+    if job.warm_start is not None:
+        start = find_warm_start(job.warm_start, job.domain, config, job.parts)
+        config = dataclasses.replace(config, warm_start=start.record())
+    stages = ordered_stages(job.trained, config)
+    chosen = _chosen(job, stages)
+    with join_group(job.device, job.threads) as group:
+        if group.rank == 0:
+            job.out.mkdir(parents=True, exist_ok=True)
+            open_run(job.out, config, job.parts, job.resume)
+        group.barrier()
+        demonstrations = _load_data(job, group)
+        labels = load_labels(job.labels, job.domain)
+        with Reporter(job.out if group.rank == 0 else None) as reporter:
+            workshop = _furnish(job, config, start, demonstrations, labels, group, reporter)
+            before = set() if start is None else start.finished_stages()
+            reports = run_stages(workshop, stages, chosen, reporter, before)
+            card = None
+            if group.rank == 0:
+                draw_curves(job.out / "metrics.jsonl", job.out / "curves.png")
+                if {stage.name for stage in stages} <= {*reports, *before}:
+                    card = _finish(job, workshop, reports, start, demonstrations, reporter)
+        return TrainedRun(workshop.networks, reports, card)
+
+
+def _chosen(job: TrainingJob, stages: Sequence[StageSpec]) -> set[str]:
+    names = [stage.name for stage in stages]
+    unknown = [name for name in job.stages if name not in names]
+    if unknown:
+        raise ConfigError(f"Unknown stage '{unknown[0]}'. Available: {', '.join(names)}.")
+    return set(job.stages or names)
+
+
+def _furnish(
+    job: TrainingJob,
+    config: TrainingConfig,
+    start: WarmStart | None,
+    demonstrations: Demonstrations,
+    labels: StateLabels | None,
+    group: ProcessGroup,
+    reporter: Reporter,
+) -> Workshop:
+    """Prepares networks and data for the stages."""
+    domain = demonstrations.domain
+    networks = build_networks(job.trained, config, domain.spec)
+    if start is not None:
+        start.load_into(networks, config)
+        networks = {**networks, **start.other_networks(job.parts, networks)}
+    return Workshop(
+        domain=domain,
+        config=config,
+        parts=job.parts,
+        networks=networks,
+        train=Corpus.build(demonstrations.trajectories("train"), domain, MIN_TRAINING),
+        valid=Corpus.build(demonstrations.trajectories("validation"), domain),
+        labels=labels,
+        folder=job.out,
+        group=group,
+        message=reporter.message,
+    )
+
+
+def _load_data(job: TrainingJob, group: ProcessGroup) -> Demonstrations:
+    folders = list(job.data)
+    if not folders:
+        folder = job.out / "data"
+        if group.rank == 0:
+            data.collect(
+                job.domain,
+                count=job.config.demonstrations,
+                seed=job.config.seed,
+                out=folder,
+                quality=job.config.quality,
+                engine=LocalEngine(job.threads or 2),
+            )
+        group.barrier()
+        folders = [folder]
+    parts = [data.load(folder) for folder in folders]
+    for folder, part in zip(folders, parts, strict=True):
+        if part.domain.name != job.domain.name:
+            raise DatasetError(
+                f"{folder} holds demonstrations of '{part.domain.name}', not '{job.domain.name}'."
+            )
+    return data.concatenate(parts)
+
+
+def _finish(
+    job: TrainingJob,
+    workshop: Workshop,
+    reports: Mapping[str, StageReport],
+    start: WarmStart | None,
+    demonstrations: Demonstrations,
+    reporter: Reporter,
+) -> Card:
+    """Exports the model and scores it with its own graphs."""
+    out = job.out / MODEL
+    reporter.message(f"exporting to {out}")
+    facts: dict[str, Any] = {"data": _data_facts(job, demonstrations)}
+    if workshop.labels is not None:
+        facts["labels"] = workshop.labels.origin
+    card = export_model(workshop, reports, start, out, job.settings, facts)
+    reporter.message("scoring the model on held-out demonstrations")
+    scores = scoring.score(bundles.load(out, job.domain), job.parts)
+    count, seed = scoring.DEFAULT_DEMONSTRATIONS, scoring.DEFAULT_SEED
+    card = scoring.with_scores(card, scores, count, seed)
+    write_card(out, card)
+    return card
+
+
+def export_model(
+    workshop: Workshop,
+    reports: Mapping[str, StageReport],
+    start: WarmStart | None,
+    out: Path,
+    settings: Mapping[str, Any],
+    facts: Mapping[str, Any],
+) -> Card:
+    """Writes a model; the card comes last, so an unfinished export does not pass for a model."""
+    out.mkdir(parents=True, exist_ok=True)
+    config, parts, networks = workshop.config, workshop.parts, workshop.networks
+    configs = _configurations(workshop, start)
+    any_size = all(parts[name].takes_any_size(configs[name]) for name in networks)
+    examples = _examples(workshop)
+    files, errors = export_graphs(parts, networks, examples, not any_size, out)
+    save_weights(networks, out)
+    entries = {
+        name: PartEntry(
+            configuration=dataclasses.asdict(configs[name]),
+            graphs=files[name],
+            weights=name,
+            training=_history(name, reports, start),
+        )
+        for name in networks
+    }
+    shared = {k: v for k, v in configuration.to_json(config).items() if k != "parts"}
+    written = {
+        file for part in files.values() for graph in part.values() for file in graph.values()
+    }
+    card = Card(
+        domain=config.domain,
+        parameters=dict(config.parameters),
+        spec=describe_spec(workshop.domain.spec),
+        any_size=any_size,
+        parts=entries,
+        configuration=shared,
+        settings=dict(settings),
+        files={name: sha256(out / name) for name in sorted({*written, WEIGHTS})},
+        facts={"hips_version": __version__, **facts, "int8_error": errors},
+    )
+    write_card(out, card)
+    return card
+
+
+def _configurations(workshop: Workshop, start: WarmStart | None) -> dict[str, Any]:
+    """The configuration of every part, trained in this run or taken from the warm start."""
+    configs = dict(workshop.config.parts)
+    for name in workshop.networks:
+        if name not in configs and start is not None:
+            kind = workshop.parts[name].config_type
+            configs[name] = configuration.build(kind, start.entries[name].configuration)
+    return configs
+
+
+def _examples(workshop: Workshop) -> Examples:
+    corpus, config = workshop.valid, workshop.config
+    rng = stream(config.seed, "quantise")
+    starts = rng.choice(corpus.decisions, size=CALIBRATED)
+    ends = corpus.random_ends(rng, starts, config.horizon)
+    num_actions = workshop.domain.spec.num_actions
+    return Examples(corpus.states[starts], corpus.states[ends], num_actions)
+
+
+def _history(
+    part: str, reports: Mapping[str, StageReport], start: WarmStart | None
+) -> dict[str, Any]:
+    """The record of every stage of a part; `before` is the record in the warm start's card."""
+    before = {} if start is None or part not in start.entries else start.entries[part].training
+    found = {
+        name.split(".", 1)[1]: {
+            "steps": report.steps,
+            "minutes": round(report.seconds / 60, 2),
+            "validation": {k: round(v, 5) for k, v in report.metrics.items()},
+        }
+        for name, report in reports.items()
+        if name.split(".")[0] == part
+    }
+    for stage, entry in found.items():
+        if stage in before:
+            entry["before"] = before[stage]
+    return {**before, **found}
+
+
+def _data_facts(job: TrainingJob, demonstrations: Demonstrations) -> dict[str, Any]:
+    manifests = demonstrations.manifest.get("parts", [demonstrations.manifest])
+    keys = ("seed", "quality", "counts", "lengths", "levels")
+    return {
+        "demonstrations": len(demonstrations),
+        "steps": int(demonstrations.offsets[-1]),
+        "parts": [{k: m[k] for k in keys if k in m} for m in manifests],
+        "command": job.command,
+        "finished": time.strftime("%Y-%m-%d"),
+    }

@@ -1,0 +1,225 @@
+"""Segmentations of trajectories into subgoals, as plain arrays.
+
+A segmentation is an array `following` `[M]`: the next subgoal of *every* state of a set of
+trajectories; the actual segments are the chain from a trajectory's first state.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numba import njit
+
+from hips.arrays import Bools, Floats, Floats32, Grids, Ints
+from hips.data.dataset import Trajectories
+from hips.domains.base import Domain
+
+NextAction: TypeAlias = Callable[[Grids, Grids], Floats]
+"""Log π(a | s, s_g) `[B, A]` of the next action, for states and subgoals `[B, H, W]`."""
+PAIRS_AT_ONCE = 2048
+
+STEPPED_AT_ONCE = 65_536
+
+
+@njit(cache=True)
+def follow_chain(following: Ints, offsets: Ints) -> tuple[Ints, Ints]:
+    """The segmentation that starts at each trajectory's first state.
+
+    Args:
+        following: `[M]`, the next subgoal of each state.
+        offsets: `[N + 1]`, where trajectories start.
+
+    Returns:
+        `ends` `[M]`: the end of each state's segment (itself for the last one),
+        and `is_start` `[M]`: 1 where a segment starts.
+    """
+    ends = np.empty_like(following)
+    is_start = np.zeros_like(following)
+    for n in range(len(offsets) - 1):
+        last = offsets[n + 1] - 1
+        position = offsets[n]
+        while position < last:
+            end = following[position]
+            is_start[position] = 1
+            for t in range(position, end):
+                ends[t] = end
+            position = end
+        ends[last] = last
+    return ends, is_start
+
+
+@njit(cache=True)
+def best_segmentation(log_pi: Floats, offsets: Ints, penalty: float) -> tuple[Ints, Floats]:
+    """Exact dynamic programming from the end of each trajectory.
+
+    Args:
+        log_pi: `[M, H]`, log π(a_t | s_t, s_{t+d}) for d = 1 … H.
+        offsets: `[N + 1]`.
+        penalty: α.
+
+    Returns:
+        `following` `[M]`, the best next subgoal of each state, and the value `[M]`.
+    """
+    horizon = log_pi.shape[1]
+    following = np.zeros(len(log_pi), dtype=np.int64)
+    value = np.zeros(len(log_pi))
+    for n in range(len(offsets) - 1):
+        first, last = offsets[n], offsets[n + 1] - 1
+        following[last] = last
+        for i in range(last - 1, first - 1, -1):
+            value[i] = -np.inf
+            for j in range(i + 1, min(i + horizon, last) + 1):
+                total = value[j] - penalty
+                for t in range(i, j):
+                    total += log_pi[t, j - t - 1]
+                if total > value[i]:
+                    value[i], following[i] = total, j
+    return following, value
+
+
+def later_states(offsets: Ints, horizon: int) -> tuple[Ints, Bools]:
+    """Indices of the next `horizon` states of every state `[M, H]`, and which exist."""
+    last = np.repeat(offsets[1:] - 1, np.diff(offsets))
+    positions = np.arange(len(last))[:, None] + np.arange(1, horizon + 1)
+    exists = positions <= last[:, None]
+    return np.where(exists, positions, 0), exists
+
+
+def likeliest_following(
+    queries: Floats32,
+    keys: Floats32,
+    bias: Floats32,
+    offsets: Ints,
+) -> Ints:
+    """The detector's most likely next subgoal of every state.
+
+    Args:
+        queries: `[M, E]`, embedding of each state as the current state.
+        keys: `[M, E]`, embedding of each state as a subgoal.
+        bias: `[H]`, for each distance.
+        offsets: `[N + 1]`.
+    """
+    horizon = len(bias)
+    following = np.empty(len(queries), dtype=np.int64)
+    scale = 1.0 / np.sqrt(queries.shape[1])
+    for first, stop in itertools.pairwise(offsets):
+        product = queries[first:stop] @ keys[first:stop].T * scale
+        distance = np.arange(stop - first)[None] - np.arange(stop - first)[:, None] - 1
+        near = (distance >= 0) & (distance < horizon)
+        scores = np.where(near, product + bias[np.clip(distance, 0, horizon - 1)], -np.inf)
+        following[first:stop] = first + scores.argmax(axis=1)
+        following[stop - 1] = stop - 1
+    return following
+
+
+def irreversible_steps(domain: Domain, states: Grids, offsets: Ints) -> Bools:
+    """From which states `[M]` the next step cannot be undone by a single action."""
+    lasting = np.ones(len(states), dtype=np.bool_)
+    for start in range(0, len(states) - 1, STEPPED_AT_ONCE):
+        window = states[start : start + STEPPED_AT_ONCE + 1]
+        before, after = window[:-1], window[1:]
+        for action in range(domain.spec.num_actions):
+            back = domain.step(after, np.full(len(after), action))
+            lasting[start : start + len(after)] &= (back != before).any(axis=(1, 2))
+    lasting[offsets[1:] - 1] = False
+    return lasting
+
+
+def event_following(
+    domain: Domain, states: Grids, offsets: Ints, horizon: int, ahead: int = 1
+) -> Ints:
+    """The next event of every state: where a run of irreversible steps ends.
+
+    Demonstrators take different paths to the same events, so events are easier to predict than
+    paths. If every step can be undone, all subgoals are `horizon` steps ahead.
+
+    Args:
+        domain: the domain of the trajectories.
+        states: `[M, H, W]`.
+        offsets: `[N + 1]`.
+        horizon: maximum number of steps to a subgoal.
+        ahead: which of the coming events to take; 1 is the next.
+    """
+    lasting = irreversible_steps(domain, states, offsets)
+    last = np.repeat(offsets[1:] - 1, np.diff(offsets))
+    positions = np.arange(len(states))
+    is_event = positions == last
+    is_event[1:] |= lasting[:-1] & ~lasting[1:]
+    events = np.flatnonzero(is_event)
+    coming = np.searchsorted(events, positions, side="right") + ahead - 1
+    reached = events[np.minimum(coming, len(events) - 1)]
+    return np.minimum(np.minimum(reached, positions + horizon), last)
+
+
+def mean_objective(log_pi: Floats, following: Ints, offsets: Ints, penalty: float) -> float:
+    """Σ log π − α · segments of the chains from the first states, per trajectory."""
+    ends, is_start = follow_chain(following, offsets)
+    positions = np.arange(len(ends))
+    acting = ends > positions
+    gained = log_pi[positions[acting], (ends - positions)[acting] - 1].sum()
+    return float((gained - penalty * is_start.sum()) / (len(offsets) - 1))
+
+
+def mean_segment(following: Ints, offsets: Ints) -> float:
+    """Mean length of the segments in the chains from the first states."""
+    _, is_start = follow_chain(following, offsets)
+    return float((offsets[-1] - len(offsets) + 1) / max(1, is_start.sum()))
+
+
+def pair_log_pi(next_action: NextAction, data: Trajectories, horizon: int) -> Floats:
+    """Log π(a_t | s_t, s_{t+d}) for every state and d = 1 … H, `[M, H]`; −inf beyond the end."""
+    positions, exists = later_states(data.offsets, horizon)
+    rows, columns = np.nonzero(exists)
+    subgoals = positions[rows, columns]
+    log_pi = np.full(exists.shape, -np.inf)
+    for first in range(0, len(rows), PAIRS_AT_ONCE):
+        part = slice(first, first + PAIRS_AT_ONCE)
+        found = next_action(data.states[rows[part]], data.states[subgoals[part]])
+        taken = data.actions[rows[part]][:, None]
+        log_pi[rows[part], columns[part]] = np.take_along_axis(found, taken, axis=1)[:, 0]
+    return log_pi
+
+
+@njit(cache=True)
+def segment_rewards(log_pi: Floats, offsets: Ints, penalty: float) -> Floats:
+    """Σ log π − α of every segment `[M, H]`; column d − 1 is the segment from state i to i + d.
+
+    Args:
+        log_pi: `[M, H]`, log π(a_t | s_t, s_{t+d}) in column d − 1.
+        offsets: `[N + 1]`, where trajectories start.
+        penalty: α.
+    """
+    horizon = log_pi.shape[1]
+    rewards = np.full(log_pi.shape, -np.inf)
+    for n in range(len(offsets) - 1):
+        last = offsets[n + 1] - 1
+        for i in range(offsets[n], last):
+            for j in range(i + 1, min(i + horizon, last) + 1):
+                total = -penalty
+                for t in range(i, j):
+                    total += log_pi[t, j - t - 1]
+                rewards[i, j - i - 1] = total
+    return rewards
+
+
+@njit(cache=True)
+def discounted_returns(rewards: Floats, chosen: Ints, offsets: Ints, discount: float) -> Floats:
+    """Return of every state along its chain of chosen subgoals, `[M, S]`.
+
+    Args:
+        rewards: `[M, H]` as from `segment_rewards`.
+        chosen: `[M, S]`, column of the next subgoal for each of S samples.
+        offsets: `[N + 1]`.
+        discount: γ, per segment.
+    """
+    returns = np.zeros(chosen.shape)
+    for n in range(len(offsets) - 1):
+        for i in range(offsets[n + 1] - 2, offsets[n] - 1, -1):
+            for sample in range(chosen.shape[1]):
+                column = chosen[i, sample]
+                following = returns[i + column + 1, sample]
+                returns[i, sample] = rewards[i, column] + discount * following
+    return returns

@@ -1,0 +1,154 @@
+"""Resources of the stages: networks, demonstrations, labels, pairs of states and subgoals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hips.arrays import Actions, Grids, Ints
+from hips.data.dataset import Trajectories
+from hips.data.labels import StateLabels
+from hips.domains.base import Domain
+from hips.errors import DatasetError, ModelError
+from hips.files import replacing
+from hips.models.runtime import GraphRuntime
+from hips.seeding import stream
+from hips.training.config import TrainingConfig
+from hips.training.contract import Part
+from hips.training.corpus import Augmenter, Corpus, select_trajectories
+from hips.training.process_group import ProcessGroup
+from hips.training.segmenters import SegmentationTask, find_segmenter
+from hips.training.torch_runtime import TorchRuntime
+
+MAX_VALIDATION = 500
+Message = Callable[[str], None]
+
+
+class SubgoalPairs:
+    """Pairs (s, s_g) of every state and its next subgoal."""
+
+    def __init__(self, corpus: Corpus, following: Ints) -> None:
+        self.corpus, self.following = corpus, following
+        self.augment = Augmenter(corpus.domain)
+        self.starts = corpus.decisions
+
+    def draw(self, rng: np.random.Generator, size: int, augment: bool = True) -> dict[str, Tensor]:
+        """A batch of states, subgoals and the actions taken in the states."""
+        starts = rng.choice(self.starts, size=size)
+        grids: list[Grids] = [
+            self.corpus.states[starts],
+            self.corpus.states[self.following[starts]],
+        ]
+        actions: Actions = self.corpus.actions[starts]
+        if augment:
+            grids, renamed = self.augment(rng, grids, actions)
+            assert renamed is not None
+            actions = renamed
+        return {
+            "states": torch.from_numpy(grids[0]),
+            "subgoals": torch.from_numpy(grids[1]),
+            "actions": torch.from_numpy(actions),
+        }
+
+
+@dataclass(slots=True)
+class Workshop:
+    """Everything that stages are built from.
+
+    Attributes:
+        domain: to train for.
+        config: the configuration of the run.
+        parts: parts that are trained or used in training, by name.
+        networks: the network of each part.
+        train: training demonstrations.
+        valid: validation demonstrations.
+        labels: labelled states in addition to the demonstrations, or None.
+        folder: the folder for segmentations.
+        group: this process among those of the run.
+        message: prints a message to the user.
+    """
+
+    domain: Domain
+    config: TrainingConfig
+    parts: Mapping[str, Part]
+    networks: Mapping[str, nn.Module]
+    train: Corpus
+    valid: Corpus
+    labels: StateLabels | None
+    folder: Path
+    group: ProcessGroup
+    message: Message
+    _pairs: tuple[SubgoalPairs, SubgoalPairs] | None = field(default=None)
+
+    def network(self, part: str) -> nn.Module:
+        """The network of a part, trained or only used in this run."""
+        if part not in self.networks:
+            raise ModelError(
+                f"This training needs the part '{part}', which is missing. Train it too, or "
+                "warm-start from a model that has it."
+            )
+        return self.networks[part]
+
+    def runtime(self, *names: str) -> GraphRuntime:
+        """The networks of some parts, with their current weights, as functions of arrays."""
+        networks = {name: self.network(name) for name in names}
+        for network in networks.values():
+            network.eval()
+        return TorchRuntime(self.parts, networks, self.group.device)
+
+    def pairs(self) -> tuple[SubgoalPairs, SubgoalPairs]:
+        """Training and validation pairs of states and next subgoals; cached in the run folder."""
+        if self._pairs is None:
+            segmenter = find_segmenter(self.config.segmentation.method, self.parts.values())
+            most = self.config.segmentation.most
+            train = self._some(self.train, most) if segmenter.costly else self.train
+            valid = self._some(self.valid, MAX_VALIDATION)
+            self._pairs = (
+                SubgoalPairs(train, self._following("train", train)),
+                SubgoalPairs(valid, self._following("validation", valid)),
+            )
+        return self._pairs
+
+    def _some(self, corpus: Corpus, most: int) -> Corpus:
+        """At most `most` random trajectories of a corpus."""
+        total = len(corpus.offsets) - 1
+        if total <= most:
+            return corpus
+        rng = stream(self.config.seed, "segmented")
+        return select_trajectories(corpus, np.sort(rng.choice(total, size=most, replace=False)))
+
+    def _following(self, split: str, corpus: Corpus) -> Ints:
+        method = self.config.segmentation.method
+        path = self.folder / f"segmentation-{method}-{split}.npz"
+        if not path.exists():
+            self.message(f"segmenting the {split} split ({method})")
+            following = self._segment(corpus)
+            if self.group.rank == 0:
+                with replacing(path) as temporary:
+                    np.savez(temporary, following=following)
+            self.group.barrier()
+        with np.load(path, allow_pickle=False) as content:
+            kept: Ints = content["following"]
+        if len(kept) != len(corpus.states):
+            raise DatasetError(
+                f"{path} belongs to other demonstrations; remove it or choose another --out."
+            )
+        return kept
+
+    def _segment(self, corpus: Corpus) -> Ints:
+        segmenter = find_segmenter(self.config.segmentation.method, self.parts.values())
+        readable = {stage.split(".")[0] for stage in segmenter.stages}
+        data = Trajectories(corpus.states, corpus.actions, corpus.offsets)
+        task = SegmentationTask(
+            self.domain,
+            data,
+            self.config.horizon,
+            self.config.segmentation,
+            self.runtime(*sorted(readable)),
+        )
+        return segmenter.following(task)

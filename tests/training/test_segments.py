@@ -1,0 +1,110 @@
+"""The mathematics of segmentations, against definitions by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hips.arrays import Floats, Grids
+from hips.data.dataset import Trajectories
+from hips.seeding import stream
+from hips.training import segments
+from hips.training.segments import (
+    best_segmentation,
+    discounted_returns,
+    follow_chain,
+    likeliest_following,
+    mean_objective,
+    mean_segment,
+    pair_log_pi,
+    segment_rewards,
+)
+
+
+def test_a_chain_covers_its_trajectory() -> None:
+    following = np.array([2, 3, 4, 4, 4, 6, 6])
+    ends, is_start = follow_chain(following, np.array([0, 5, 7]))
+    assert ends.tolist() == [2, 2, 4, 4, 4, 6, 6]
+    assert is_start.tolist() == [1, 0, 1, 0, 0, 1, 0]
+    assert mean_segment(following, np.array([0, 5, 7])) == 5 / 3
+
+
+@given(st.integers(1, 7), st.integers(1, 4), st.floats(0.0, 3.0), st.integers(0, 10_000))
+def test_dynamic_programming_is_exact(steps: int, horizon: int, penalty: float, seed: int) -> None:
+    log_pi = -stream(seed, "log pi").exponential(size=(steps + 1, horizon))
+    offsets = np.array([0, steps + 1])
+    following, value = best_segmentation(log_pi, offsets, penalty)
+    best = max(
+        _objective(log_pi, cuts, steps, horizon, penalty)
+        for count in range(steps)
+        for cuts in itertools.combinations(range(1, steps), count)
+    )
+    assert np.isclose(value[0], best)
+    assert np.isclose(mean_objective(log_pi, following, offsets, penalty), best)
+
+
+def _objective(
+    log_pi: np.ndarray, cuts: tuple[int, ...], steps: int, horizon: int, penalty: float
+) -> float:
+    bounds = [0, *cuts, steps]
+    total = 0.0
+    for start, end in itertools.pairwise(bounds):
+        if end - start > horizon:
+            return -np.inf
+        total += sum(log_pi[t, end - t - 1] for t in range(start, end)) - penalty
+    return total
+
+
+def test_segments_earn_their_actions_less_the_penalty() -> None:
+    log_pi = np.array([[-1.0, -2.0], [-4.0, -np.inf], [-np.inf, -np.inf]])
+    rewards = segment_rewards(log_pi, np.array([0, 3]), 0.5)
+    # To the next state; over two states: both actions towards the same subgoal.
+    assert rewards[0].tolist() == [-1.5, -2.0 - 4.0 - 0.5]
+    assert rewards[1, 0] == -4.5
+
+
+def test_returns_are_discounted_per_segment() -> None:
+    rewards = np.array([[1.0, 5.0], [2.0, 7.0], [3.0, 0.0], [0.0, 0.0]])
+    chosen = np.array([[0, 1], [1, 0], [0, 0], [0, 0]])
+    returns = discounted_returns(rewards, chosen, np.array([0, 4]), 0.5)
+    assert returns[0].tolist() == [1.0 + 0.5 * 7.0, 5.0 + 0.5 * 3.0]
+    assert returns[1].tolist() == [7.0, 2.0 + 0.5 * 3.0]
+
+
+def test_every_pair_of_near_states_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """States are numbered; the planted policy says which pair it was asked about."""
+    monkeypatch.setattr(segments, "PAIRS_AT_ONCE", 4)
+    asked: list[tuple[int, int]] = []
+
+    def planted(states: Grids, subgoals: Grids) -> Floats:
+        pairs = [(int(s), int(g)) for s, g in zip(states[:, 0, 0], subgoals[:, 0, 0], strict=True)]
+        asked.extend(pairs)
+        return np.array([[-(10.0 * s + g), -100.0 - (10.0 * s + g)] for s, g in pairs])
+
+    states = np.arange(7, dtype=np.uint8).reshape(7, 1, 1)
+    actions = np.array([0, 1, 0, -1, 1, 0, -1])
+    found = pair_log_pi(planted, Trajectories(states, actions, np.array([0, 4, 7])), 2)
+    expected = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (4, 5), (4, 6), (5, 6)]
+    assert sorted(asked) == expected
+    for state, subgoal in expected:
+        value = -(10.0 * state + subgoal) - (100.0 if actions[state] == 1 else 0.0)
+        assert found[state, subgoal - state - 1] == value
+    assert np.isinf(found).sum() == found.size - len(expected)
+
+
+def test_the_likeliest_subgoal_is_that_of_a_slow_search() -> None:
+    rng = stream(3, "embeddings")
+    offsets, horizon = np.array([0, 6, 7, 12]), 3
+    queries, keys = (rng.normal(size=(12, 4)).astype(np.float32) for _ in range(2))
+    bias = rng.normal(size=horizon).astype(np.float32)
+    found = likeliest_following(queries, keys, bias, offsets)
+    for first, stop in itertools.pairwise(offsets.tolist()):
+        for i in range(first, stop - 1):
+            near = range(i + 1, min(i + horizon, stop - 1) + 1)
+            scores = {j: float(queries[i] @ keys[j]) / 2.0 + bias[j - i - 1] for j in near}
+            assert found[i] == max(scores, key=scores.__getitem__)
+        assert found[stop - 1] == stop - 1
