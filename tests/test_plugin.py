@@ -156,7 +156,7 @@ def test_it_solves(trained: tuple[TrainedRun, Path]) -> None:
     assert all(result.statistics.network_rows > 0 for result in results)
 
 
-def test_what_it_learnt_helps(trained: tuple[TrainedRun, Path]) -> None:
+def test_what_it_learned_helps(trained: tuple[TrainedRun, Path]) -> None:
     """With its subgoals the search expands far fewer nodes than with single actions."""
     starts = levels(12)
     own = Planner(TILES, choice(trained[1])).solve_many(starts)

@@ -47,7 +47,7 @@ class LineHeuristic:
 
 @dataclass(frozen=True)
 class TrueDynamics:
-    """Learned dynamics that have learnt everything."""
+    """Learned dynamics that have learned everything."""
 
     domain: Domain
 

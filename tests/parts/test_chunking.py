@@ -194,7 +194,7 @@ def test_subgoals_beyond_the_horizon_are_not_reached(plain: Domain, corpus: Corp
     assert found["reached"].tolist() == [1.0, 0.0]
 
 
-def test_half_of_a_batch_is_proposed_and_only_its_reached_ways_are_learnt(corpus: Corpus) -> None:
+def test_half_of_a_batch_is_proposed_and_only_its_reached_ways_are_learned(corpus: Corpus) -> None:
     """The planted policy gets from the first state to the fourth, but not to the sixth."""
     proposed = Pairs(corpus.states[[0, 0]], corpus.states[[3, 5]])
     drawn = planted_chunks(corpus, 4, proposed=proposed).batch(stream(2, "chunks"), 4)
@@ -204,7 +204,7 @@ def test_half_of_a_batch_is_proposed_and_only_its_reached_ways_are_learnt(corpus
     assert drawn["reached"][2:].tolist() == [1.0, 0.0]
 
 
-def test_what_is_not_known_is_not_learnt() -> None:
+def test_what_is_not_known_is_not_learned() -> None:
     """Pairs without a way change neither the loss of the others nor their accuracy."""
     log_probabilities = torch.randn(4, 3, 5).log_softmax(dim=-1)
     actions = torch.tensor([[0, 1, -1], [2, -1, -1], [-1, -1, -1], [-1, -1, -1]])

@@ -79,8 +79,8 @@ def test_labelled_states_are_held_out_and_scored(config: TrainingConfig, corpus:
     assert made.labels is not None
     assert made.held_out is not None
     assert len(made.labels) + len(made.held_out) == count
-    learnt = {state.tobytes() for state in made.labels.states}
-    assert not any(state.tobytes() in learnt for state in made.held_out.states)
+    learned = {state.tobytes() for state in made.labels.states}
+    assert not any(state.tobytes() in learned for state in made.held_out.states)
     with torch.no_grad():
         scores, plain = made.validate(), stage(config, corpus, None).validate()
     assert "labelled" not in plain

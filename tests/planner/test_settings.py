@@ -197,3 +197,12 @@ def test_one_more_field_is_one_more_setting_everywhere(monkeypatch: pytest.Monke
     assert More().completed({"patience": 4}).given() == {"patience": 4}
     with pytest.raises(ConfigError, match=r"patience = 10 is not in \[1, 9\]"):
         More(patience=10)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"horizon": 2.5}, {"epsilon": "x"}, {"evaluation": 3}, {"top_p": True}, {"max_steps": "7"}],
+)
+def test_values_of_another_type_are_rejected(given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="must be of type"):
+        Settings(**given)

@@ -95,7 +95,7 @@ class Descent(nn.Module):
 
 
 class Scripted(Stage):
-    """Says what validations give, whatever is learnt."""
+    """Says what validations give, whatever is learned."""
 
     def __init__(self, schedule: Schedule, scores: list[float]) -> None:
         self.schedule, self.objective = schedule, Descent()

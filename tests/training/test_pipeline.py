@@ -100,7 +100,7 @@ def test_each_stage_overfits_ten_trajectories(
     metrics = {name: report.metrics for name, report in reports.items()}
     assert metrics["reach_policy.imitation"]["first_accuracy"] > 0.98
     detector = metrics["detector.training"]
-    # A detector that has learnt nothing is 0.8 away from the exact segmentation.
+    # A detector that has learned nothing is 0.8 away from the exact segmentation.
     assert detector["dp_objective"] - 0.4 < detector["objective"] <= detector["dp_objective"]
     assert detector["first_accuracy"] > 0.98
     assert metrics["reach_policy.chunking"]["first_accuracy"] > 0.98

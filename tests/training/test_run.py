@@ -19,7 +19,7 @@ from torch import nn
 
 import tests.toys  # noqa: F401  (registers line_world)
 from hips import data, domains, methods, parts
-from hips.errors import ConfigError, DatasetError, ModelError
+from hips.errors import ConfigError, DatasetError, ModelError, UnknownNameError
 from hips.files import sha256
 from hips.methods.planner import Choice, Planner
 from hips.models import bundle
@@ -129,7 +129,7 @@ def test_a_trained_model_solves(whole: tuple[TrainedRun, Path]) -> None:
 def test_the_weights_of_a_part_do_not_depend_on_what_else_is_trained(
     whole: tuple[TrainedRun, Path], tmp_path: Path
 ) -> None:
-    """Except for parts that begin with what others have learnt."""
+    """Except for parts that begin with what others have learned."""
     alone = train(line_job(tmp_path / "alone", "dynamics", data=[whole[1] / "data"]))
     other = train(line_job(tmp_path / "other", "heuristic", data=[whole[1] / "data"]))
     assert same_weights(alone.networks, whole[0].networks)
@@ -166,6 +166,18 @@ def test_a_model_of_one_part(
     result = planner.solve(LINE.sample(stream(0, "one part"), 1)[0])
     assert result.solved
     assert not set(methods.get(str(result.provenance.method)).parts) - {part}
+
+
+def test_a_part_without_subgoals_needs_no_segmenter(tmp_path: Path) -> None:
+    """The heuristic is trained and scored, although nothing here could cut by the policy."""
+    config = override(line_config("heuristic"), ["segmentation.method=exact"])
+    run = train(replace(line_job(tmp_path / "exact", "heuristic"), config=config))
+    assert run.card is not None
+    assert "spearman" in run.card.parts["heuristic"].scores
+    unknown = override(line_config("heuristic"), ["segmentation.method=eventz"])
+    with pytest.raises(UnknownNameError, match="Unknown segmentation 'eventz'"):
+        train(replace(line_job(tmp_path / "other", "heuristic"), config=unknown))
+    assert not (tmp_path / "other").exists()
 
 
 class Killed(BaseException):

@@ -28,16 +28,28 @@ def breadth_first_plan(
     quality: float,
     max_states: int = 200_000,
 ) -> Actions:
-    """A shortest plan after `(1 - quality) * 10` random moves, by breadth-first search."""
+    """A shortest plan after `(1 - quality) * 10` random moves, by breadth-first search.
+
+    Random moves that end in a dead end are dropped.
+    """
     prefix = rng.integers(domain.spec.num_actions, size=round(10 * (1.0 - quality)))
+    after = state
     for action in prefix:
-        state = domain.step(state[None], np.array([action]))[0]
+        after = domain.step(after[None], np.array([action]))[0]
+    try:
+        return np.concatenate([prefix, _shortest(domain, after, max_states)]).astype(np.int64)
+    except UnsolvableError:
+        if not len(prefix):
+            raise
+        return _shortest(domain, state, max_states)
+
+
+def _shortest(domain: Domain, state: Grid, max_states: int) -> Actions:
     search = BreadthFirst(domain, state)
     while len(search.layer) and search.num_states < max_states:
         solved = np.flatnonzero(domain.is_goal(search.layer))
         if len(solved):
-            way = search.way_to(search.layer[solved[0]])
-            return np.concatenate([prefix, way]).astype(np.int64)
+            return search.way_to(search.layer[solved[0]])
         search.advance()
     if len(search.layer):
         raise ExpertError(f"no plan within {max_states:,} states; write an `expert` for the domain")

@@ -180,7 +180,9 @@ class Settings:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
+        kinds = typing.get_type_hints(type(self))
         for name, value in self.given().items():
+            _check_type(name, value, kinds[name])
             knobs()[name].check(name, value)
 
     def given(self) -> dict[str, Value]:
@@ -204,6 +206,13 @@ class Settings:
         kept = set(names)
         values: dict[str, Any] = {n: v for n, v in self.given().items() if n in kept}
         return type(self)(**values)
+
+
+def _check_type(name: str, value: Any, hint: Any) -> None:
+    kind = typing.get_args(hint)[0]
+    allowed = (int, float) if kind is float else (kind,)
+    if not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool):
+        raise ConfigError(f"{name} = {value!r} must be of type {kind.__name__}.")
 
 
 def knobs() -> dict[str, Knob]:

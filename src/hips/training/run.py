@@ -34,6 +34,7 @@ from hips.training.loop import StageReport
 from hips.training.pipeline import build_networks, open_run, ordered_stages, run_stages
 from hips.training.process_group import ProcessGroup, join_group
 from hips.training.progress import Reporter
+from hips.training.segmenters import find_segmenter
 from hips.training.warm_start import WarmStart, find_warm_start
 from hips.training.weights import save_weights
 from hips.training.workshop import Workshop
@@ -106,6 +107,7 @@ def train(job: TrainingJob) -> TrainedRun:
     if job.warm_start is not None:
         start = find_warm_start(job.warm_start, job.domain, config, job.parts)
         config = dataclasses.replace(config, warm_start=start.record())
+    find_segmenter(config.segmentation.method, job.parts.values())  # a wrong name fails here
     stages = ordered_stages(job.trained, config)
     chosen = _chosen(job, stages)
     with join_group(job.device, job.threads) as group:

@@ -19,7 +19,7 @@ from hips.models.runtime import GraphRuntime
 from hips.seeding import stream
 from hips.training.config import SegmentationConfig, build
 from hips.training.contract import Part
-from hips.training.segmenters import SegmentationTask, find_segmenter
+from hips.training.segmenters import EventSegmenter, SegmentationTask, find_segmenter
 from hips.training.segments import follow_chain
 
 AT_ONCE = 256
@@ -102,6 +102,8 @@ def prepare(bundle: Bundle, parts: Mapping[str, Part], count: int, seed: int) ->
         ) from None
     data = held_out(domain, count, seed, quality)
     segmenter = find_segmenter(config.method, parts.values())
+    if not {stage.split(".")[0] for stage in segmenter.stages} <= set(card.parts):
+        segmenter = EventSegmenter()  # no part of this model needed subgoals
     task = SegmentationTask(domain, data, card.horizon, config, runtime)
     ends, is_start = follow_chain(segmenter.following(task), data.offsets)
     starts = np.flatnonzero(is_start)
@@ -116,7 +118,7 @@ def score(
 ) -> dict[str, dict[str, float]]:
     """Scores every part of a model on `count` held-out demonstrations."""
     held = {name: parts[name] for name in bundle.card.parts if name in parts}
-    exam = prepare(bundle, held, count, seed)
+    exam = prepare(bundle, parts, count, seed)
     length = float((exam.ends - np.arange(len(exam.ends)))[exam.starts].mean())
     scores: dict[str, dict[str, float]] = {SHARED: {"length": length}}
     for name, part in held.items():
