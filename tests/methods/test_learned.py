@@ -138,8 +138,8 @@ def test_a_search_counts_what_was_decoded() -> None:
     subgoals = children.kinds >= 0
     assert np.bincount(children.parents[subgoals]).tolist() == [1, 3, 2]
     # The prior, the codes, and the policy once for each of them: it foresees four steps.
-    assert children.costs.network_rows.tolist() == [1 + 2 * 1, 1 + 2 * 3, 1 + 2 * 2]
-    assert sum(model.rows.values()) == children.costs.network_rows.sum()
+    assert children.costs.column("network_rows").tolist() == [1 + 2 * 1, 1 + 2 * 3, 1 + 2 * 2]
+    assert sum(model.rows.values()) == children.costs.column("network_rows").sum()
     total = np.bincount(children.parents, weights=np.exp(children.log_probabilities))
     assert total == pytest.approx(np.ones(3))
 

@@ -88,7 +88,7 @@ def test_the_mixture_is_that_of_the_paper() -> None:
     children = expander.expand(start[None])
     found = dict(zip(children.kinds.tolist(), np.exp(children.log_probabilities), strict=True))
     assert found == pytest.approx({0: 0.8 * 4 / 6, 1: 0.8 * 2 / 6, ~0: 0.2 * 0.25, ~1: 0.2 * 0.75})
-    assert children.costs.network_rows.tolist() == [3]
+    assert children.costs.column("network_rows").tolist() == [3]
     assert children.actions[:, :2].tolist() == [[1, 1], [1, 0]]
     assert children.lengths.tolist() == [2, 2, 1, 1]
     assert not children.tiers.any()

@@ -20,7 +20,8 @@ from .worlds import LyingModel, random_graph
 
 def childless(environment_steps: int) -> Children:
     """The expansion of one node that has no children."""
-    none, costs = np.zeros(0, dtype=np.int64), np.array([environment_steps])
+    none = np.zeros(0, dtype=np.int64)
+    counts = [[environment_steps * factor for factor in (1, 2, 3, 4)] + [1, 2, 3, 4]]
     return Children(
         parents=none,
         states=np.zeros((0, 1, 1), dtype=np.uint8),
@@ -30,7 +31,7 @@ def childless(environment_steps: int) -> Children:
         tiers=none.astype(np.uint8),
         exact=none.astype(np.bool_),
         actions=np.zeros((0, 0), dtype=np.uint8),
-        costs=Costs(costs, 2 * costs, 3 * costs, 4 * costs, np.array([[1, 2, 3, 4]])),
+        costs=Costs(np.array(counts)),
     )
 
 

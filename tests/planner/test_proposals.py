@@ -176,8 +176,12 @@ def test_a_network_that_gives_both_policies_is_asked_once() -> None:
     silent = Hybrid(TILES, Shared(apart, tells=False), apart, 0.1).expand(states)
     foreign = Hybrid(TILES, Shared(Network()), other, 0.1).expand(states)
     assert together.asked == apart.asked == other.asked == len(states)
-    assert once.costs.network_rows.tolist() == silent.costs.network_rows.tolist() == [1] * 7
-    assert foreign.costs.network_rows.tolist() == [2] * 7
+    assert (
+        once.costs.column("network_rows").tolist()
+        == silent.costs.column("network_rows").tolist()
+        == [1] * 7
+    )
+    assert foreign.costs.column("network_rows").tolist() == [2] * 7
     for children in (silent, foreign):
         np.testing.assert_array_equal(once.log_probabilities, children.log_probabilities)
 

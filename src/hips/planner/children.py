@@ -46,25 +46,37 @@ class Rejected:
     states: Grids
 
 
+COSTS = (
+    "environment_steps",
+    "dynamics_rows",
+    "dynamics_calls",
+    "network_rows",
+    *(f"proposals_{fate.name.lower()}" for fate in Fate),
+)
+"""What expanding a node costs: steps in the true domain, rows of learned dynamics and batched calls
+of them (as the published code counts), rows of any network, and proposed subgoals by fate."""
+
+
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Costs of expanding each parent, each `[B]`, and the time by phase.
+    """Costs of expanding each parent, and the time by phase.
 
     Attributes:
-        environment_steps: steps in the true domain.
-        dynamics_rows: steps in the learned dynamics.
-        dynamics_calls: batched steps in the learned dynamics, as the published code counts them.
-        network_rows: rows passed through any network.
-        proposals: `[B, 4]`, proposed subgoals by `Fate`.
+        counts: `[B, len(COSTS)]`, one column for each of `COSTS`.
         phases: seconds by phase.
     """
 
-    environment_steps: Ints
-    dynamics_rows: Ints
-    dynamics_calls: Ints
-    network_rows: Ints
-    proposals: Ints
+    counts: Ints
     phases: Mapping[str, float] = field(default_factory=dict)
+
+    def column(self, name: str) -> Ints:
+        """One of `COSTS` for each parent, `[B]`; a view that can be updated."""
+        return self.counts[:, COSTS.index(name)]
+
+    @property
+    def proposals(self) -> Ints:
+        """Proposed subgoals by `Fate`, `[B, 4]`; a view that can be updated."""
+        return self.counts[:, -len(Fate) :]
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Estimates:
     def _can_wait(self, parents: Ints, children: Children) -> Bools:
         """Which children are unlikely actions next to subgoals, of parents whose h is known."""
         subgoal = children.kinds >= 0
-        num_parents = len(children.costs.network_rows)
+        num_parents = len(children.costs.counts)
         jumps = np.zeros(num_parents, dtype=np.bool_)
         jumps[children.parents[subgoal]] = True
         unlikely = ~subgoal & jumps[children.parents]

@@ -13,7 +13,7 @@ from hips.arrays import Bools, Floats, Grids, Ints, Ints32
 from hips.domains.base import Domain
 from hips.errors import ConfigError, ContractError
 from hips.planner import rollouts
-from hips.planner.children import Children, Costs, Fate, Rejected
+from hips.planner.children import COSTS, Children, Costs, Fate, Rejected
 from hips.planner.packing import differ, pack
 from hips.planner.proposals import (
     count_fates,
@@ -57,21 +57,11 @@ class _Books:
     """Running costs of one expansion of B nodes; see `Costs`."""
 
     def __init__(self, count: int) -> None:
-        self.environment, self.rows, self.calls, self.network = np.zeros((4, count), dtype=np.int64)
-        self.proposals = np.zeros((count, len(Fate)), dtype=np.int64)
         self.watch = Stopwatch()
+        self.costs = Costs(np.zeros((count, len(COSTS)), dtype=np.int64), self.watch.seconds)
+        self.environment, self.rows, self.calls, self.network = self.costs.counts[:, :4].T
         self.rejected: Rejected | None = None
         self.action_log_probabilities: Floats | None = None
-
-    def costs(self) -> Costs:
-        return Costs(
-            self.environment,
-            self.rows,
-            self.calls,
-            self.network,
-            self.proposals,
-            self.watch.seconds,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +143,7 @@ class Hybrid:
         fates[screened.rows] = Fate.UNREACHED
         fates[screened.rows[valid]] = Fate.REPEATED
         fates[screened.rows[kept]] = Fate.KEPT
-        books.proposals += count_fates(ordered.parents, fates, len(states))
+        books.costs.proposals[:] = count_fates(ordered.parents, fates, len(states))
         if explain:
             books.rejected = rejections(ordered, fates, ends.states)
         return _Edges(
@@ -260,7 +250,7 @@ class Hybrid:
             tiers,
             exact,
             subgoals.actions,
-            books.costs(),
+            books.costs,
             books.rejected,
         )
 

@@ -299,30 +299,28 @@ def relax(table: Table, edges: Edges, keep_first: bool) -> Bools:
 
 
 @njit(cache=True, nogil=True)
-def pop(table: Table, slots: Ints) -> Ints:
+def pop(nodes: Nodes, roots: Ints, num_open_trusted: Ints, slots: Ints) -> Ints:
     """Pops and closes the best node of each slot's queue, `[B]`; no queue may be empty."""
-    nodes, roots = table.nodes, table.roots
     taken = np.empty(slots.shape[0], dtype=np.int64)
     for b in range(slots.shape[0]):
         slot = slots[b]
         node = roots[slot]
         roots[slot] = _without_root(nodes, node)
         nodes[node].status = CLOSED
-        table.num_open_trusted[slot] -= nodes[node].trusted
+        num_open_trusted[slot] -= nodes[node].trusted
         taken[b] = node
     return taken
 
 
 @njit(cache=True, nogil=True)
-def put_back(table: Table, ids: Ints, keys: Floats) -> None:
+def put_back(nodes: Nodes, roots: Ints, num_open_trusted: Ints, ids: Ints, keys: Floats) -> None:
     """Reopens nodes that were just popped, with new keys."""
-    nodes, roots = table.nodes, table.roots
     for m in range(ids.shape[0]):
         node = ids[m]
         slot = nodes[node].slot
         nodes[node].key = keys[m]
         nodes[node].status = OPEN
-        table.num_open_trusted[slot] += nodes[node].trusted
+        num_open_trusted[slot] += nodes[node].trusted
         roots[slot] = _push(nodes, roots[slot], node)
 
 

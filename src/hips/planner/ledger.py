@@ -9,23 +9,18 @@ from typing import Any
 import numpy as np
 
 from hips.arrays import Floats, Ints
-from hips.planner.children import Children, Fate
+from hips.planner.children import COSTS, Children
 from hips.planner.result import PROFILE_EDGES, Statistics
 
 COUNTS = (
+    *COSTS,
     "subgoal_expansions",
     "action_expansions",
     "generated",
-    "network_rows",
-    "dynamics_rows",
-    "dynamics_calls",
-    "environment_steps",
     "replans",
     "clamped",
-    *(f"proposals_{fate.name.lower()}" for fate in Fate),
 )
 _PLACE = {name: place for place, name in enumerate(COUNTS)}
-_PROPOSALS = slice(_PLACE["proposals_kept"], len(COUNTS))
 _EDGES = np.array(PROFILE_EDGES)
 
 
@@ -73,19 +68,11 @@ class Ledger:
     ) -> None:
         """Adds one expansion per search, of a node reached `by_subgoal` or `by_action`, `[B]`."""
         self._rounds += 1
-        costs = children.costs
-        amounts = {
-            "subgoal_expansions": by_subgoal,
-            "action_expansions": by_action,
-            "generated": np.bincount(children.parents, minlength=len(slots)),
-            "network_rows": costs.network_rows,
-            "dynamics_rows": costs.dynamics_rows,
-            "dynamics_calls": costs.dynamics_calls,
-            "environment_steps": costs.environment_steps,
-        }
-        for name, amount in amounts.items():
-            self._counts[slots, _PLACE[name]] += amount
-        self._counts[slots, _PROPOSALS] += costs.proposals
+        self._counts[slots, _PLACE["subgoal_expansions"]] += by_subgoal
+        self._counts[slots, _PLACE["action_expansions"]] += by_action
+        generated = np.bincount(children.parents, minlength=len(slots))
+        self._counts[slots, _PLACE["generated"]] += generated
+        self._counts[slots, : len(COSTS)] += children.costs.counts
         bins = np.searchsorted(_EDGES, self.expansions()[slots], side="right") - 1
         self._profiles[slots, bins] += by_action
 

@@ -103,11 +103,11 @@ class NodeTable:
 
     def pop(self, slots: Ints) -> Ints:
         """Pops and closes the best open node of each slot, `[B]`."""
-        return kernels.pop(self._table(), slots)
+        return kernels.pop(self.nodes, self._roots, self.num_open_trusted, slots)
 
     def put_back(self, ids: Ints, keys: Floats) -> None:
         """Reopens nodes that were popped too early, with corrected keys."""
-        kernels.put_back(self._table(), ids, keys)
+        kernels.put_back(self.nodes, self._roots, self.num_open_trusted, ids, keys)
 
     def _table(self) -> Table:
         return Table(

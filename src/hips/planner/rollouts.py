@@ -174,7 +174,8 @@ def advance(walkers: Walkers, rows: Ints, actions: Ints, reached: Bytes, goals: 
 
 @njit(cache=True, nogil=True)
 def choose(
-    walkers: Walkers,
+    barred: Ints,
+    alive: Bools,
     rows: Ints,
     log_probabilities: Floats,
     chances: Floats,
@@ -193,14 +194,14 @@ def choose(
     for b in range(count):
         row = rows[b]
         if not chances[b] >= least_chance:
-            walkers.alive[row] = False
+            alive[row] = False
             continue
-        detour = walkers.barred[row].max() != NO_ACTION
+        detour = barred[row].max() != NO_ACTION
         for c in range(1 if detour else longest):
             highest = -np.inf
             for action in range(num_actions):
                 value = log_probabilities[b, c, action]
-                if value > highest and not (detour and np.any(walkers.barred[row] == action)):
+                if value > highest and not (detour and np.any(barred[row] == action)):
                     highest = value
                     best[b, c] = action
             if c > 0 and highest < least_log_probability:
@@ -227,7 +228,8 @@ def follow(
         policy_calls[active] += 1
         reachable = foresight.reachable
         chunk, lengths = choose(
-            walkers,
+            walkers.barred,
+            walkers.alive,
             active,
             foresight.log_probabilities,
             np.ones(len(active)) if reachable is None else reachable.astype(np.float64),
