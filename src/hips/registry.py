@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+import importlib
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
 from hips.errors import ConfigError, UnknownNameError
@@ -12,11 +14,33 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Maps names to objects; an unknown name raises an error with suggestions."""
+    """Maps names to objects; an unknown name raises an error with suggestions.
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    Args:
+        kind: what the objects are called in errors.
+        modules: names of modules that register the built-in objects; called at the first lookup.
+        group: entry point group of installed packages that register more.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        modules: Callable[[], Iterable[str]] | None = None,
+        group: str | None = None,
+    ) -> None:
+        self.kind, self.group = kind, group
         self._entries: dict[str, T] = {}
+        self._modules = modules
+
+    def load(self) -> None:
+        """Registers the built-in objects and those of installed packages, once."""
+        if self._modules is None:
+            return
+        modules, self._modules = self._modules, None
+        for module in modules():
+            importlib.import_module(module)
+        for entry in entry_points(group=self.group) if self.group else ():
+            entry.load()
 
     def register(self, name: str) -> Callable[[T], T]:
         """Decorator that registers an object as `name`."""
@@ -31,6 +55,7 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> T:
         """The object called `name`; otherwise an error that lists the available names."""
+        self.load()
         try:
             return self._entries[name]
         except KeyError:
@@ -43,10 +68,12 @@ class Registry(Generic[T]):
 
     def names(self) -> tuple[str, ...]:
         """All names, in order of registration."""
+        self.load()
         return tuple(self._entries)
 
     def __contains__(self, name: object) -> bool:
+        self.load()
         return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self.names())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from dataclasses import fields, is_dataclass
-from importlib.metadata import entry_points
 from typing import Any
 
 from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
@@ -23,9 +21,14 @@ from hips.domains.base import (
 from hips.errors import ConfigError
 from hips.registry import Registry
 
-ENTRY_POINT_GROUP = "hips.domains"
-_REGISTRY: Registry[type[Domain]] = Registry("domain")
-_loaded = False
+
+def _modules() -> list[str]:
+    """Modules of the built-in domains."""
+    found = (module.name for module in pkgutil.iter_modules(__path__))
+    return [f"{__name__}.{name}" for name in found if not name.startswith("_")]
+
+
+_REGISTRY: Registry[type[Domain]] = Registry("domain", _modules, "hips.domains")
 
 
 def register(name: str) -> Any:
@@ -44,7 +47,6 @@ def create(name: str, variant: str | None = None, **parameters: Any) -> Domain:
     >>> create("sliding_tiles", height=3, width=3).spec.shape
     (3, 3)
     """
-    _load_installed()
     cls = _REGISTRY.get(name)
     chosen: dict[str, Any] = {}
     if variant is not None and variant != "default":
@@ -64,21 +66,7 @@ def create(name: str, variant: str | None = None, **parameters: Any) -> Domain:
 
 def names() -> tuple[str, ...]:
     """Names of all registered domains."""
-    _load_installed()
     return _REGISTRY.names()
-
-
-def _load_installed() -> None:
-    """Registers the built-in domains and those of installed packages, once."""
-    global _loaded
-    if _loaded:
-        return
-    _loaded = True
-    for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_"):
-            importlib.import_module(f"{__name__}.{module.name}")
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
-        entry.load()
 
 
 __all__ = [

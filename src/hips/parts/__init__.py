@@ -7,21 +7,24 @@ the card). The folder's class, derived from `Part`, ties them together and impor
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from typing import TypeVar
 
 from hips.registry import Registry
 from hips.training.contract import Part
 
-ENTRY_POINT_GROUP = "hips.parts"
 SHARED = "blocks"
-_REGISTRY: Registry[Part] = Registry("part")
-_loaded = False
-
 P = TypeVar("P", bound=type[Part])
+
+
+def _modules() -> list[str]:
+    """Folders of the built-in parts."""
+    found = (module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
+    return [f"{__name__}.{name}" for name in found if name != SHARED]
+
+
+_REGISTRY: Registry[Part] = Registry("part", _modules, "hips.parts")
 
 
 def register(cls: P) -> P:
@@ -32,13 +35,11 @@ def register(cls: P) -> P:
 
 def get(name: str) -> Part:
     """The part called `name`."""
-    _load_installed()
     return _REGISTRY.get(name)
 
 
 def names() -> tuple[str, ...]:
     """Names of all registered parts, in an order independent of imports."""
-    _load_installed()
     return tuple(sorted(_REGISTRY.names()))
 
 
@@ -50,19 +51,6 @@ def known(chosen: Iterable[str] | None = None) -> dict[str, Part]:
 def defaults() -> tuple[str, ...]:
     """Names of the parts that are trained by default."""
     return tuple(name for name in names() if get(name).default)
-
-
-def _load_installed() -> None:
-    """Registers the built-in parts and those of installed packages, once."""
-    global _loaded
-    if _loaded:
-        return
-    _loaded = True
-    for module in pkgutil.iter_modules(__path__):
-        if module.ispkg and module.name != SHARED:
-            importlib.import_module(f"{__name__}.{module.name}")
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
-        entry.load()
 
 
 __all__ = ["Part", "defaults", "get", "known", "names", "register"]
