@@ -54,14 +54,19 @@ class Corpus:
 
     def action_windows(self, starts: Ints, ends: Ints, length: int) -> Actions:
         """The next `length` actions `[B, length]` from `starts`; -1 from `ends` on."""
-        positions = starts[:, None] + np.arange(length)
-        window = self.actions[np.minimum(positions, len(self.actions) - 1)]
-        return np.where(positions < ends[:, None], window, -1)
+        return action_windows(self.actions, starts, ends, length)
 
     def random_ends(self, rng: np.random.Generator, starts: Ints, horizon: int) -> Ints:
         """A later state of the same trajectory for each start, at most `horizon` steps ahead."""
         reach = np.minimum(self.last[starts] - starts, horizon)
         return starts + 1 + (rng.random(len(starts)) * reach).astype(np.int64)
+
+
+def action_windows(actions: Actions, starts: Ints, ends: Ints, length: int) -> Actions:
+    """The next `length` actions from `starts` `[B]`: `[B, length]`, -1 from `ends` on."""
+    positions = starts[:, None] + np.arange(length)
+    window = actions[np.minimum(positions, len(actions) - 1)]
+    return np.where(positions < ends[:, None], window, -1)
 
 
 MAX_SYMMETRIES = 8

@@ -13,12 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hips.arrays import Floats, Grids, Ints
+from hips.arrays import Ints
 from hips.data.dataset import Trajectories
 from hips.parts.detector.config import DetectorConfig
 from hips.parts.detector.network import DetectorNetwork
 from hips.parts.reach_policy.network import ReachPolicyNetwork
-from hips.parts.reach_policy.train import PolicyObjective, chunk_loss, segment_batch
+from hips.parts.reach_policy.train import (
+    PolicyObjective,
+    chunk_loss,
+    next_action,
+    segment_batch,
+)
 from hips.seeding import stream
 from hips.training.batches import Batch, device_of, mean_metrics, parts
 from hips.training.config import TrainingConfig
@@ -26,7 +31,6 @@ from hips.training.contract import StageSpec
 from hips.training.corpus import Augmenter, Corpus, select_trajectories
 from hips.training.loop import Stage
 from hips.training.segments import (
-    NextAction,
     best_segmentation,
     discounted_returns,
     later_states,
@@ -104,7 +108,7 @@ class SegmentationObjective(nn.Module):
         mode = self.policy.training
         self.policy.eval()
         data = Trajectories(states.cpu().numpy(), actions.cpu().numpy(), offsets)
-        log_pi = pair_log_pi(_next_action(self.policy), data, self.detector.horizon)
+        log_pi = pair_log_pi(next_action(self.policy), data, self.detector.horizon)
         self.policy.train(mode)
         rewards = segment_rewards(log_pi, offsets, self.penalty)
         returns = discounted_returns(rewards, chosen.cpu().numpy(), offsets, self.config.discount)
@@ -159,7 +163,7 @@ class DetectorStage(Stage):
         valid = self.valid
         following = _following(self.detector, valid)
         data = Trajectories(valid.states, valid.actions, valid.offsets)
-        log_pi = pair_log_pi(_next_action(self.policy), data, self.detector.horizon)
+        log_pi = pair_log_pi(next_action(self.policy), data, self.detector.horizon)
         penalty = self.penalty
         found = mean_objective(log_pi, following, self.valid.offsets, penalty)
         exact, _ = best_segmentation(log_pi, self.valid.offsets, penalty)
@@ -186,21 +190,6 @@ def _following(detector: DetectorNetwork, corpus: Corpus) -> Ints:
             keys.append(key.cpu().numpy())
     bias = detector.distance_bias.detach().cpu().numpy()
     return likeliest_following(np.concatenate(queries), np.concatenate(keys), bias, corpus.offsets)
-
-
-def _next_action(policy: ReachPolicyNetwork) -> NextAction:
-    """Log π of the next action, from the network in training."""
-
-    def evaluate(states: Grids, subgoals: Grids) -> Floats:
-        device = device_of(policy)
-        with torch.no_grad():
-            found = policy(
-                torch.from_numpy(states).to(device), torch.from_numpy(subgoals).to(device)
-            )
-        first: Floats = found[:, 0].cpu().numpy()
-        return first
-
-    return evaluate
 
 
 def build(workshop: Workshop) -> DetectorStage:

@@ -17,7 +17,7 @@ class HeuristicPart(FolderPart):
     name = "heuristic"
     about = "estimates the remaining low-level steps"
     config_type = HeuristicConfig
-    upstream = ("prior",)
+    upstream = ("prior", "dynamics")
     headline = "spearman"
     default = True
 

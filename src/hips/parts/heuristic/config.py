@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hips.errors import ConfigError
 from hips.parts.blocks.config import TrunkConfig
 from hips.training.schedule import Schedule
 
@@ -17,10 +18,21 @@ class HeuristicConfig:
         max_distance: the largest distance it can represent. It treats states farther from a goal
             as dead ends, so choose it above the length of plans.
         num_bins: number of bins up to `max_distance`.
+        stitched: number of demonstrations whose surroundings are searched for shortcuts and dead
+            ends with the learned dynamics; their states become labels. 0 for none.
+        stitching_depth: how many steps away from a demonstrated state that search goes.
         training: its only stage.
     """
 
     trunk: TrunkConfig = field(default_factory=TrunkConfig)
     max_distance: int = field(default=128, metadata={"shapes": False})
     num_bins: int = 128
+    stitched: int = field(default=0, metadata={"shapes": False})
+    stitching_depth: int = field(default=8, metadata={"shapes": False})
     training: Schedule = field(default_factory=lambda: Schedule(steps=6_000))
+
+    def __post_init__(self) -> None:
+        if self.stitched < 0 or self.stitching_depth < 1:
+            raise ConfigError(
+                "heuristic.stitched must be 0 or more, heuristic.stitching_depth 1 or more."
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from hips.arrays import Grids
-from hips.data.labels import DEAD_END, StateLabels
+from hips.data.dataset import Trajectories
+from hips.data.labels import DEAD_END, StateLabels, join, load, save
+from hips.parts.dynamics.adapter import LearnedDynamics
 from hips.parts.heuristic.config import HeuristicConfig
 from hips.parts.heuristic.network import HeuristicNetwork
 from hips.planner.packing import hash_states, pack
@@ -20,12 +23,14 @@ from hips.statistics import spearman
 from hips.training.batches import Batch, device_of, mean_metrics, parts
 from hips.training.config import TrainingConfig
 from hips.training.contract import StageSpec
-from hips.training.corpus import Augmenter, Corpus
+from hips.training.corpus import Augmenter, Corpus, select_trajectories
 from hips.training.loop import Stage
+from hips.training.stitching import Surveyor, stitch
 from hips.training.weights import with_idle_blocks
 from hips.training.workshop import Workshop
 
 VALIDATION_SAMPLES = 4096
+STITCHED = "stitched.npz"
 HELD_OUT = 50
 """One in this many labelled states is held out for validation."""
 
@@ -142,6 +147,38 @@ def _split(labels: StateLabels) -> tuple[StateLabels, StateLabels | None]:
     return labels.subset(~held), labels.subset(held)
 
 
+def stitched_labels(workshop: Workshop) -> StateLabels:
+    """Labels from the surroundings of some demonstrations; cached in the run folder."""
+    config, path = workshop.config.parts["heuristic"], workshop.folder / STITCHED
+    if workshop.group.rank == 0 and not path.exists():
+        count = min(config.stitched, len(workshop.train.offsets) - 1)
+        workshop.message(f"searching the surroundings of {count} demonstrations")
+        rng = stream(workshop.config.seed, "stitched")
+        part = select_trajectories(
+            workshop.train, rng.choice(len(workshop.train.offsets) - 1, size=count, replace=False)
+        )
+        domain, dynamics = workshop.domain, LearnedDynamics(workshop.runtime("dynamics"))
+        labels = stitch(
+            Trajectories(part.states, part.actions, part.offsets),
+            Surveyor(dynamics.step, domain.is_goal, domain.spec.num_actions),
+            config.stitching_depth,
+        )
+        save(replace(labels, origin={"domain": domain.name, **labels.origin}), path)
+    workshop.group.barrier()
+    return load(path, workshop.domain)
+
+
+def _labels(workshop: Workshop) -> StateLabels | None:
+    """Given labels and stitched ones."""
+    given = workshop.labels
+    if not workshop.config.parts["heuristic"].stitched:
+        return given
+    stitched = stitched_labels(workshop)
+    if given is None:
+        return stitched
+    return join([given, stitched], {"parts": [given.origin, stitched.origin]})
+
+
 def build(workshop: Workshop) -> HeuristicStage:
     """The stage of a run, with the prior's trunk if there is one."""
     prior = workshop.networks.get("prior")
@@ -151,10 +188,11 @@ def build(workshop: Workshop) -> HeuristicStage:
         None if prior is None else cast(nn.Module, prior.trunk),
         workshop.train,
         workshop.valid,
-        workshop.labels,
+        _labels(workshop),
     )
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
     """Regression of the remaining steps."""
-    return (StageSpec("heuristic.training", build, after=("prior.training",)),)
+    needs = ("dynamics.training",) if config.parts["heuristic"].stitched else ()
+    return (StageSpec("heuristic.training", build, needs, after=("prior.training",)),)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 GENERATOR = ("subgoals", "prior")
 """Parts whose proposals it is trained on."""
+ALTERNATING = "alternating"
+"""The segmentation that is trained together with the policy."""
 
 
 @parts.register
@@ -37,11 +39,15 @@ class ReachPolicyPart(FolderPart):
             trunk=suitable_trunk(domain.spec, size, channels=32, blocks=4),
             chunk=domain.preset.horizon,
             imitation=usual.imitation.sized(size),
+            alternation=usual.alternation.sized(size),
             chunking=usual.chunking.sized(size),
         )
 
     def segmenters(self) -> Mapping[str, Segmenter]:
-        """The exact segmentation."""
+        """The exact segmentation, with the policy as it is or trained together with it."""
         from hips.parts.reach_policy.segmenter import ExactSegmenter
 
-        return {"exact": ExactSegmenter()}
+        return {
+            "exact": ExactSegmenter(),
+            ALTERNATING: ExactSegmenter(stages=("reach_policy.alternation",)),
+        }

@@ -9,16 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hips.arrays import Ints
-from hips.parts.reach_policy import GENERATOR
+from hips.arrays import Floats, Grids, Ints
+from hips.parts.reach_policy import ALTERNATING, GENERATOR
 from hips.parts.reach_policy.network import ReachPolicyNetwork
 from hips.seeding import stream
-from hips.training.batches import Batch, mean_metrics
+from hips.training.batches import Batch, device_of, mean_metrics
 from hips.training.config import TrainingConfig
 from hips.training.contract import StageSpec
 from hips.training.corpus import Augmenter, Corpus
 from hips.training.loop import Stage
 from hips.training.schedule import Schedule
+from hips.training.segments import NextAction
 from hips.training.workshop import Workshop
 
 VALIDATION_SAMPLES = 4096
@@ -101,6 +102,21 @@ class PolicyObjective(nn.Module):
         }
 
 
+def next_action(policy: ReachPolicyNetwork) -> NextAction:
+    """Log π of the next action, from the network in training."""
+
+    def evaluate(states: Grids, subgoals: Grids) -> Floats:
+        device = device_of(policy)
+        with torch.no_grad():
+            found = policy(
+                torch.from_numpy(states).to(device), torch.from_numpy(subgoals).to(device)
+            )
+        first: Floats = found[:, 0].cpu().numpy()
+        return first
+
+    return evaluate
+
+
 class ImitationStage(Stage):
     """Imitation of demonstrated segments."""
 
@@ -136,13 +152,17 @@ def build(workshop: Workshop) -> ImitationStage:
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
-    """Imitation, and chunking if there is a generator to train on."""
-    from hips.parts.reach_policy import chunking
+    """Imitation, alternation if the segmentation asks for it, chunking if there is a generator."""
+    from hips.parts.reach_policy import alternation, chunking
 
-    imitation = StageSpec("reach_policy.imitation", build)
-    if not set(GENERATOR) <= {*config.parts, *config.warm_parts}:
-        return (imitation,)
-    # Exact segmentation uses the policy as imitation left it, so this comes last.
-    needs = ("reach_policy.imitation", "subgoals.discrete", "prior.training")
-    after = ("detector.training",)
-    return imitation, StageSpec("reach_policy.chunking", chunking.build, needs, after)
+    found = [StageSpec("reach_policy.imitation", build)]
+    if config.segmentation.method == ALTERNATING:
+        found.append(
+            StageSpec("reach_policy.alternation", alternation.build, ("reach_policy.imitation",))
+        )
+    if set(GENERATOR) <= {*config.parts, *config.warm_parts}:
+        # Exact segmentation uses the policy as these stages left it, so this comes last.
+        needs = ("reach_policy.imitation", "subgoals.discrete", "prior.training")
+        after = ("detector.training",)
+        found.append(StageSpec("reach_policy.chunking", chunking.build, needs, after))
+    return found

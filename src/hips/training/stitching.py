@@ -1,0 +1,168 @@
+"""Distances that stitch wandering demonstrations together, without an expert.
+
+The remaining steps of a wandering demonstrator are a poor estimate of the distance to a goal, and
+no demonstration shows a dead end. Both follow from the demonstrations and a model of the dynamics:
+one step from each demonstrated state may lead to another one, which closes a shortcut, or to a
+state that no demonstrator entered. From there the model searches on for a way back. States that
+find one get its length; those that find none within `depth` steps count as dead ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numba import njit
+
+from hips.arrays import Actions, Bools, Grids, Ints
+from hips.data.dataset import Trajectories
+from hips.data.labels import DEAD_END, StateLabels, join
+from hips.planner.packing import first_occurrences, pack
+
+Step: TypeAlias = Callable[[Grids, Actions], Grids]
+"""The next states `[B, H, W]` of states and actions `[B]`."""
+IsGoal: TypeAlias = Callable[[Grids], Bools]
+TRAJECTORIES_AT_ONCE = 32
+LABELLED_LEVELS = 3
+"""States are labelled up to this many steps from a demonstrated one; ways back from farther states
+are roundabout, and whether they are dead ends is less certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyor:
+    """What the search needs to know of a domain.
+
+    Attributes:
+        step: a model of the dynamics.
+        is_goal: which states `[B]` are goals.
+        num_actions: of the domain.
+    """
+
+    step: Step
+    is_goal: IsGoal
+    num_actions: int
+
+    def successors(self, states: Grids) -> Grids:
+        """The next states of all actions, `[A · B, H, W]`, the first action's first."""
+        actions = [np.full(len(states), action) for action in range(self.num_actions)]
+        return np.concatenate([self.step(states, chosen) for chosen in actions])
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Distinct states around demonstrated ones, with the steps between them.
+
+    Attributes:
+        states: `[N, H, W]`, demonstrated ones first.
+        levels: `[N]`, steps from a demonstrated state.
+        sources: `[E]`, where each edge starts.
+        targets: `[E]`, where it ends.
+        distances: `[N]`, steps to a goal along the edges; -1 where there is no way.
+    """
+
+    states: Grids
+    levels: Ints
+    sources: Ints
+    targets: Ints
+    distances: Ints
+
+
+@njit(cache=True)
+def distances_to_goals(sources: Ints, targets: Ints, goals: Bools) -> Ints:
+    """Steps from each node to the nearest goal along the edges, `[N]`; -1 where there is no way."""
+    count = len(goals)
+    starts = np.zeros(count + 1, dtype=np.int64)
+    for target in targets:
+        starts[target + 1] += 1
+    starts = np.cumsum(starts)
+    filled = starts[:-1].copy()
+    predecessors = np.empty(len(sources), dtype=np.int64)
+    for edge in range(len(sources)):
+        predecessors[filled[targets[edge]]] = sources[edge]
+        filled[targets[edge]] += 1
+    distances = np.full(count, -1, dtype=np.int64)
+    queue = np.empty(count, dtype=np.int64)
+    tail = 0
+    for node in range(count):
+        if goals[node]:
+            distances[node] = 0
+            queue[tail] = node
+            tail += 1
+    head = 0
+    while head < tail:
+        node = queue[head]
+        head += 1
+        for edge in range(starts[node], starts[node + 1]):
+            before = predecessors[edge]
+            if distances[before] < 0:
+                distances[before] = distances[node] + 1
+                queue[tail] = before
+                tail += 1
+    return distances
+
+
+def explore_surroundings(demonstrated: Grids, surveyor: Surveyor, depth: int) -> Surroundings:
+    """Searches around demonstrated states `[M, H, W]` for ways back, at most `depth` steps away.
+
+    Only states below one that has found no way yet are expanded, so the search stays narrow where
+    steps can be undone.
+    """
+    states = demonstrated[_distinct(demonstrated)[0]]
+    levels = np.zeros(len(states), dtype=np.int64)
+    sources = targets = np.empty(0, dtype=np.int64)
+    distances = np.full(len(states), -1, dtype=np.int64)
+    expanded = np.arange(len(states))
+    for level in range(1, depth + 2):
+        following = surveyor.successors(states[expanded])
+        kept, names = _distinct(np.concatenate([states, following]))
+        sources = np.concatenate([sources, np.tile(expanded, surveyor.num_actions)])
+        targets = np.concatenate([targets, names[len(states) :]])
+        fresh = kept[kept >= len(states)] - len(states)
+        states = np.concatenate([states, following[fresh]])
+        levels = np.concatenate([levels, np.full(len(fresh), level)])
+        distances = distances_to_goals(sources, targets, surveyor.is_goal(states))
+        stranded = np.zeros(len(states), dtype=np.bool_)
+        stranded[targets[distances[sources] < 0]] = True
+        # The first level has only demonstrated predecessors, which all have a way.
+        open_states = (levels == level) & (distances < 0) & (stranded | (level == 1))
+        expanded = np.flatnonzero(open_states)
+        if not len(expanded):
+            break
+    return Surroundings(states, levels, sources, targets, distances)
+
+
+def label_surroundings(found: Surroundings) -> StateLabels:
+    """Labels of the states near demonstrated ones: their distances, or that they are dead ends."""
+    lost = found.distances < 0
+    dead = lost & (found.levels == 1)
+    for level in range(2, LABELLED_LEVELS + 1):
+        entered = found.targets[dead[found.sources]]
+        below = np.zeros(len(dead), dtype=np.bool_)
+        below[entered] = True
+        dead |= below & lost & (found.levels == level)
+    kept = (~lost | dead) & (found.levels <= LABELLED_LEVELS)
+    remaining = np.where(dead, DEAD_END, found.distances)[kept].astype(np.int32)
+    return StateLabels(found.states[kept], remaining, {})
+
+
+def stitch(data: Trajectories, surveyor: Surveyor, depth: int) -> StateLabels:
+    """Labels of the states in and around trajectories; see the module's docstring."""
+    parts = []
+    for first in range(0, len(data), TRAJECTORIES_AT_ONCE):
+        stop = min(first + TRAJECTORIES_AT_ONCE, len(data))
+        states = data.states[data.offsets[first] : data.offsets[stop]]
+        found = explore_surroundings(states, surveyor, depth)
+        parts.append(label_surroundings(found))
+    labels = join(parts, {})
+    counts = {"states": len(labels), "dead_ends": int((labels.remaining == DEAD_END).sum())}
+    origin = {"stitched": {"trajectories": len(data), "depth": depth, **counts}}
+    return StateLabels(labels.states, labels.remaining, origin)
+
+
+def _distinct(states: Grids) -> tuple[Ints, Ints]:
+    """Indices of the first of equal states, ascending, and each state's number among these."""
+    first = first_occurrences(np.zeros(len(states), dtype=np.int64), pack(states))
+    kept = np.flatnonzero(first == np.arange(len(first)))
+    return kept, np.searchsorted(kept, first)
