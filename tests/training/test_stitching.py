@@ -1,0 +1,120 @@
+"""Distances from the surroundings of demonstrations, against exhaustive search."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hips import domains
+from hips.arrays import Grid, Grids
+from hips.data.dataset import Trajectories, replay_plans, to_offsets
+from hips.data.labels import DEAD_END
+from hips.domains.base import Domain
+from hips.seeding import stream
+from hips.training.stitching import Surveyor, distances_to_goals, stitch
+
+
+def surveyor(domain: Domain) -> Surveyor:
+    return Surveyor(domain.step, domain.is_goal, domain.spec.num_actions)
+
+
+def wandering(domain: Domain, count: int, seed: int) -> Trajectories:
+    """Plans that begin with detours: random steps that can be undone, then the expert's plan."""
+    starts = domain.sample(stream(seed, "levels"), count)
+    rng = stream(seed, "detours")
+    plans = []
+    for start in starts:
+        state, plan = start[None], []
+        for _ in range(6):
+            action = np.array([rng.integers(domain.spec.num_actions)])
+            following = domain.step(state, action)
+            if any(
+                (domain.step(following, np.array([back])) == state).all()
+                for back in range(domain.spec.num_actions)
+            ):
+                state, plan = following, [*plan, int(action[0])]
+        plans.append([*plan, *domain.expert(state[0], rng)])
+    actions = np.concatenate([np.array(plan, dtype=np.uint8) for plan in plans])
+    return replay_plans(domain, starts, actions, to_offsets(np.array([len(p) for p in plans])))
+
+
+def true_distance(domain: Domain, state: Grid) -> int | None:
+    """Breadth-first search over everything that the state can reach."""
+    queue, seen = deque([(state, 0)]), {state.tobytes()}
+    while queue:
+        here, steps = queue.popleft()
+        if domain.is_goal(here[None])[0]:
+            return steps
+        for action in range(domain.spec.num_actions):
+            there: Grids = domain.step(here[None], np.array([action]))
+            if there.tobytes() not in seen:
+                seen.add(there.tobytes())
+                queue.append((there[0], steps + 1))
+    return None
+
+
+@pytest.fixture(scope="module")
+def small_sokoban() -> Domain:
+    return domains.create("sokoban", height=6, width=6, boxes=1)
+
+
+def test_without_a_limit_the_distances_are_true_and_dead_ends_are_dead(
+    small_sokoban: Domain,
+) -> None:
+    data = wandering(small_sokoban, 6, 3)
+    labels = stitch(data, surveyor(small_sokoban), depth=200)
+    assert (labels.remaining == DEAD_END).any()
+    for state, remaining in zip(labels.states, labels.remaining, strict=True):
+        expected = true_distance(small_sokoban, state)
+        if remaining == DEAD_END:
+            assert expected is None
+        else:
+            assert expected is not None
+            assert remaining >= expected
+
+
+def test_stitched_distances_are_between_the_truth_and_the_demonstration(
+    small_sokoban: Domain,
+) -> None:
+    data = wandering(small_sokoban, 6, 4)
+    labels = stitch(data, surveyor(small_sokoban), depth=2)
+    found = {s.tobytes(): r for s, r in zip(labels.states, labels.remaining, strict=True)}
+    shorter = 0
+    for state, remaining in zip(data.states, data.remaining, strict=True):
+        stitched = found[state.tobytes()]
+        truth = true_distance(small_sokoban, state)
+        assert truth is not None
+        assert truth <= stitched <= remaining
+        shorter += stitched < remaining
+    assert shorter > 10
+
+
+def test_a_deeper_search_takes_dead_ends_back(small_sokoban: Domain) -> None:
+    """It never finds a way lost, and it finds ways that a shallow search missed."""
+    data = wandering(small_sokoban, 6, 5)
+    shallow, deep = (
+        {s.tobytes(): r for s, r in zip(labels.states, labels.remaining, strict=True)}
+        for depth in (1, 50)
+        for labels in [stitch(data, surveyor(small_sokoban), depth)]
+    )
+    both = shallow.keys() & deep.keys()
+    assert all(deep[s] != DEAD_END for s in both if shallow[s] != DEAD_END)
+    assert any(deep[s] != DEAD_END for s in both if shallow[s] == DEAD_END)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(2, 12), st.integers(0, 40), st.integers(0, 10_000))
+def test_distances_are_those_of_relaxation(nodes: int, edges: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sources, targets = rng.integers(nodes, size=(2, edges))
+    goals = rng.random(nodes) < 0.2
+    expected = np.where(goals, 0.0, np.inf)
+    for _ in range(nodes):
+        for source, target in zip(sources, targets, strict=True):
+            expected[source] = min(expected[source], expected[target] + 1)
+    found = distances_to_goals(sources, targets, goals)
+    assert (found == np.where(np.isinf(expected), -1, expected)).all()
