@@ -73,7 +73,7 @@ def test_bad_puzzles_are_refused_with_place_and_reason(
 
 @pytest.mark.parametrize("text", ["", "\n\n", "; nothing\n# here"])
 def test_a_text_without_a_puzzle_is_refused(text: str) -> None:
-    with pytest.raises(LevelError, match="no puzzle"):
+    with pytest.raises(LevelError, match="no level"):
         SlidingTiles().parse_many(text)
 
 

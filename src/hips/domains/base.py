@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -18,6 +18,7 @@ import numpy as np
 from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
 from hips.domains import defaults
 from hips.errors import ConfigError, LevelError
+from hips.files import text_lines
 
 QUALITIES: Mapping[str, float] = {"paper": 0.0, "mixed": 0.5, "good": 0.8, "best": 1.0}
 """Named demonstration qualities, from wandering to near-optimal."""
@@ -146,6 +147,13 @@ class Domain(ABC):
         """Which grids could belong to the same problem as their `origins`, `[B]`."""
         return np.asarray((states < self.spec.num_symbols).all(axis=(1, 2)))
 
+    def fault(self, state: Grid) -> str:
+        """Why a grid `[H, W]` of known symbols is no state of the domain; empty if it is one.
+
+        A search from such a grid would prove nothing, so it is rejected as INVALID_INPUT.
+        """
+        return ""
+
     def decode(self, scores: Scores, origins: Grids) -> Grids:
         """Best grids for cell scores `[B, H, W, symbols]`; they may be illegal (see `is_legal`)."""
         return np.asarray(scores.argmax(axis=-1), dtype=np.uint8)
@@ -180,12 +188,20 @@ class Domain(ABC):
         return levels[0]
 
     def parse_many(self, text: str) -> list[Grid]:
-        """All levels of a file; at least one.
+        """All levels of a text; at least one.
 
         Raises:
-            LevelError: with line, column and reason.
+            LevelError: of the first level that cannot be read, with line, column and reason.
         """
-        return defaults.parse_grids(self.spec, text)
+        return defaults.all_levels(self.scan(text_lines(text)))
+
+    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+        """The levels of a stream of lines, one at a time; an error instead of an unreadable one.
+
+        Lines come without their ends and are numbered from 1. Nothing is kept in memory but the
+        level at hand.
+        """
+        return defaults.scan_grids(self.spec, lines)
 
     def export(self, states: Sequence[Grid], format: str) -> str:
         """Levels as the text of one file, in one of `formats`."""

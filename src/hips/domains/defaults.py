@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import colorsys
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 GLYPHS = string.digits + string.ascii_letters
 SEPARATOR = ";"
 """Lines that start with this separate levels in a file; the rest of the line is a comment."""
+MOST_ROWS = 1000
+"""Rows of a block beyond which further ones are dropped; no domain has grids of that size."""
 
 
 def breadth_first_plan(
@@ -63,30 +66,53 @@ def grid_text(spec: GridSpec, state: Grid) -> str:
     return "\n".join("".join(GLYPHS[cell] for cell in row) for row in state)
 
 
-def split_levels(text: str) -> list[tuple[int, list[str]]]:
+def blocks(lines: Iterable[str], most_rows: int = MOST_ROWS) -> Iterator[tuple[int, list[str]]]:
     """Blocks of non-blank lines with the 1-based number of their first line.
 
-    Blank lines and lines that start with `;` separate levels.
+    Blank lines and lines that start with `;` separate levels. A block is cut after `most_rows`
+    rows and one more, so that a file without separators needs no memory.
     """
-    blocks: list[tuple[int, list[str]]] = []
-    previous_blank = True
-    for number, line in enumerate(text.splitlines(), start=1):
-        blank = not line.strip() or line.lstrip().startswith(SEPARATOR)
-        if not blank:
-            if previous_blank:
-                blocks.append((number, []))
-            blocks[-1][1].append(line.rstrip())
-        previous_blank = blank
-    if not blocks:
-        raise LevelError("the text holds no level")
-    return blocks
+    first, rows = 0, list[str]()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.lstrip().startswith(SEPARATOR):
+            if rows:
+                yield first, rows
+            rows = []
+        elif not rows:
+            first, rows = number, [line.rstrip()]
+        elif len(rows) <= most_rows:
+            rows.append(line.rstrip())
+    if rows:
+        yield first, rows
 
 
-def parse_grids(spec: GridSpec, text: str, glyphs: str | None = None) -> list[Grid]:
-    """Levels of exactly the spec's shape, one character per cell (`glyphs[i]` is symbol i)."""
-    alphabet = (glyphs or GLYPHS)[: spec.num_symbols]
-    symbol = {glyph: index for index, glyph in enumerate(alphabet)}
-    return [_parse_block(spec, symbol, first_line, rows) for first_line, rows in split_levels(text)]
+def scan_blocks(
+    lines: Iterable[str], parse: Callable[[int, list[str]], Grid]
+) -> Iterator[Grid | LevelError]:
+    """The levels of the blocks of `lines`; `parse` takes a block's first line and its rows."""
+    for first, rows in blocks(lines):
+        try:
+            yield parse(first, rows)
+        except LevelError as error:
+            yield error
+
+
+def scan_grids(spec: GridSpec, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+    """Levels of exactly the spec's shape, one character per cell (`GLYPHS[i]` is symbol i)."""
+    symbol = {glyph: index for index, glyph in enumerate(GLYPHS[: spec.num_symbols])}
+    return scan_blocks(lines, partial(_parse_block, spec, symbol))
+
+
+def all_levels(found: Iterable[Grid | LevelError]) -> list[Grid]:
+    """All scanned levels, at least one; raises the first error."""
+    levels: list[Grid] = []
+    for level in found:
+        if isinstance(level, LevelError):
+            raise level
+        levels.append(level)
+    if not levels:
+        raise LevelError("the text has no level", 1, 1)
+    return levels
 
 
 def _parse_block(spec: GridSpec, symbol: dict[str, int], first_line: int, rows: list[str]) -> Grid:
@@ -103,6 +129,15 @@ def _parse_block(spec: GridSpec, symbol: dict[str, int], first_line: int, rows: 
                 raise LevelError(reason, line=first_line + r, column=c + 1)
             grid[r, c] = symbol[glyph]
     return grid
+
+
+def text_fault(domain: Domain, state: Grid) -> str:
+    """Why the domain's reader rejects the text of a state; empty if it accepts it."""
+    try:
+        domain.parse(domain.text(state))
+    except LevelError as error:
+        return error.reason
+    return ""
 
 
 def export_text(domain: Domain, states: Sequence[Grid], format: str) -> str:

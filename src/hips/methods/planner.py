@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from hips.arrays import Grid
 from hips.domains.base import Domain
 from hips.errors import ConfigError, LevelError, MissingExtraError, ModelError
 from hips.methods.base import Execution, Method, Wiring
+from hips.methods.runs import Finisher, Ready, Run
 from hips.models import bundle as bundles
 from hips.models.bundle import Bundle
 from hips.models.card import Card, read_card
@@ -24,7 +24,7 @@ from hips.planner.budget import Budget
 from hips.planner.components import Components
 from hips.planner.evaluations import resolve
 from hips.planner.generators import GENERATORS
-from hips.planner.improve import improve as improve_plan
+from hips.planner.outcomes import Outcome
 from hips.planner.protocols import (
     ActionPolicy,
     Dynamics,
@@ -33,9 +33,8 @@ from hips.planner.protocols import (
     SubgoalGenerator,
 )
 from hips.planner.result import Provenance, Result
-from hips.planner.rounds import Observer, Round
+from hips.planner.rounds import Observer
 from hips.planner.settings import Settings
-from hips.planner.solvers import Solver
 
 Level: TypeAlias = str | Grid | Sequence[Sequence[int]]
 
@@ -61,21 +60,6 @@ class Choice:
     named: str | None = None
     model: str | Path | None = None
     execution: Execution = field(default_factory=Execution)
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A method ready to solve levels of one size.
-
-    Attributes:
-        domain: the domain at that size.
-        solver: the wired method.
-        provenance: its record in results.
-    """
-
-    domain: Domain
-    solver: Solver
-    provenance: Provenance
 
 
 class Planner:
@@ -169,22 +153,29 @@ class Planner:
             observer: observes the searches; indices are those of `levels`.
         """
         grids = [parse_level(self.domain, level) for level in levels]
-        sizes: dict[Domain, list[int]] = {}
-        for index, grid in enumerate(grids):
-            sizes.setdefault(self.domain.for_grid(grid), []).append(index)
         limits = budget or Budget()
-        deadline = limits.deadline()
-        results: dict[int, Result] = {}
-        for domain, indices in sizes.items():
+        run = Run(limits, limits.deadline(), improve, seed, observer)
+        for domain, indices in self._sizes(grids, run).items():
             ready = self.prepare(domain)
-            finisher = _Finisher(ready, indices, improve, seed, observer, results)
+            finisher = Finisher(ready, indices, run)
             found = ready.solver.solve_many(
-                domain, [grids[i] for i in indices], limits.until(deadline), finisher
+                domain, [grids[i] for i in indices], run.left(), finisher
             )
             for index, result in zip(indices, found, strict=True):
-                if index not in results:  # interrupted
-                    results[index] = finisher.complete(result)
-        return [results[index] for index in range(len(grids))]
+                if index not in run.results:  # interrupted
+                    run.results[index] = finisher.complete(result)
+        run.improve_held()
+        return [run.results[index] for index in range(len(grids))]
+
+    def _sizes(self, grids: Sequence[Grid], run: Run) -> dict[Domain, list[int]]:
+        """Indices of the levels by size; those of no size end as INVALID_INPUT."""
+        sizes: dict[Domain, list[int]] = {}
+        for index, grid in enumerate(grids):
+            try:
+                sizes.setdefault(self.domain.for_grid(grid), []).append(index)
+            except LevelError as error:
+                run.report(index, Result(Outcome.INVALID_INPUT, seed=run.seed, message=str(error)))
+        return sizes
 
     def prepare(self, domain: Domain) -> Ready:
         """The wired method for a domain of one size; cached."""
@@ -207,43 +198,6 @@ def parse_level(domain: Domain, level: Level) -> Grid:
     if cells.min() < 0 or cells.max() > np.iinfo(np.uint8).max:
         raise LevelError(f"cells must be 0 … {domain.spec.num_symbols - 1}")
     return cells.astype(np.uint8)
-
-
-class _Finisher(Observer):
-    """Completes results and passes them on to the user's observer."""
-
-    def __init__(
-        self,
-        ready: Ready,
-        indices: Sequence[int],
-        improve: float,
-        seed: int | None,
-        observer: Observer | None,
-        results: dict[int, Result],
-    ) -> None:
-        self.ready, self.indices, self.improve, self.seed = ready, indices, improve, seed
-        self.observer, self.results = observer, results
-        self.wants_rounds = observer is not None and observer.wants_rounds
-
-    def complete(self, result: Result) -> Result:
-        """The result with provenance and seed."""
-        return dataclasses.replace(result, provenance=self.ready.provenance, seed=self.seed)
-
-    def on_round(self, round: Round) -> None:
-        """Passes the round on, with the user's problem indices."""
-        if self.observer is not None:
-            problems = np.asarray(self.indices)[round.expanded.problems]
-            expanded = dataclasses.replace(round.expanded, problems=problems)
-            self.observer.on_round(dataclasses.replace(round, expanded=expanded))
-
-    def on_result(self, index: int, result: Result) -> None:
-        """Improves the plan and passes the result on."""
-        result = self.complete(result)
-        if result.start is not None:
-            result = improve_plan(self.ready.domain, result.start, result, self.improve)
-        self.results[self.indices[index]] = result
-        if self.observer is not None:
-            self.observer.on_result(self.indices[index], result)
 
 
 def _wire(domain: Domain, choice: Choice, own: Components) -> Ready:

@@ -20,4 +20,4 @@ def find_fault(domain: Domain, problem: Grid) -> str:
         return f"a level must be a uint8 grid {shape}, got {problem.dtype} {problem.shape}"
     if int(problem.max()) >= domain.spec.num_symbols:
         return f"cells must be 0 … {domain.spec.num_symbols - 1}, got {int(problem.max())}"
-    return ""
+    return domain.fault(problem)

@@ -14,7 +14,7 @@ Rules, for the moves up, right, down and left in a walled room:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -25,7 +25,7 @@ from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
 from hips.domains.base import Domain, GridSpec, Preset, Symmetry
 from hips.domains.box_world import expert, generator, kernels, levels, pddl, sprites
-from hips.domains.defaults import export_text, require_format
+from hips.domains.defaults import export_text, require_format, text_fault
 from hips.errors import ConfigError, LevelError
 
 MIN_SIZE, MAX_SIZE = 4, 30
@@ -106,6 +106,10 @@ class BoxWorld(Domain):
         """Which grids have their origin's walls, one agent and no new treasures."""
         return kernels.is_legal(states, origins, self.spec.num_symbols)
 
+    def fault(self, state: Grid) -> str:
+        """A room is closed and has one agent, one gem, and a key or gem beside every lock."""
+        return text_fault(self, state)
+
     def decode(self, scores: Scores, origins: Grids) -> Grids:
         """Best grids for cell scores; each box of the origin stays or goes."""
         return kernels.decode(scores, origins)
@@ -159,9 +163,9 @@ class BoxWorld(Domain):
         """The level as text; see `hips.domains.box_world.levels`."""
         return levels.write(state)
 
-    def parse_many(self, text: str) -> list[Grid]:
-        """All levels of a file; smaller ones are padded with wall to this domain's size."""
-        return levels.read(text, self.size + 2, MAX_SIZE + 2, self.colours)
+    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+        """The levels of a file; smaller ones are padded with wall to this domain's size."""
+        return levels.scan(lines, self.size + 2, MAX_SIZE + 2, self.colours)
 
     def export(self, states: Sequence[Grid], format: str) -> str:
         """Levels as text, or problems in PDDL."""

@@ -15,12 +15,13 @@ first character of the first row is the held key (or `$`), or `#` if nothing is 
 from __future__ import annotations
 
 import string
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from hips.arrays import Grid
 from hips.domains.box_world.kernels import AGENT, FIRST_COLOUR, FLOOR, GEM, WALL
-from hips.domains.defaults import split_levels
+from hips.domains.defaults import scan_blocks
 from hips.errors import LevelError
 
 LETTERS = string.ascii_lowercase
@@ -41,16 +42,15 @@ def write(state: Grid) -> str:
     return "\n".join(rows)
 
 
-def read(text: str, least_side: int, most_side: int, colours: int) -> list[Grid]:
-    """All levels of a text, each a square of at least `least_side`, padded with wall.
+def scan(
+    lines: Iterable[str], least_side: int, most_side: int, colours: int
+) -> Iterator[Grid | LevelError]:
+    """The levels of a text, each a square of at least `least_side`, padded with wall."""
 
-    Raises:
-        LevelError: with line, column and reason.
-    """
-    return [
-        _Reader(first_line, rows, colours).read(least_side, most_side)
-        for first_line, rows in split_levels(text)
-    ]
+    def parse(first_line: int, rows: list[str]) -> Grid:
+        return _Reader(first_line, rows, colours).read(least_side, most_side)
+
+    return scan_blocks(lines, parse)
 
 
 class _Reader:

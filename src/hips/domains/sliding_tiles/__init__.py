@@ -6,7 +6,7 @@ the *blank* moves. Half of all arrangements cannot be solved, but they are legal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Self
@@ -105,6 +105,12 @@ class SlidingTiles(Domain):
         solvable: Bools = kernels.invariants(self._flat(states), self.width) == 0
         return solvable
 
+    def fault(self, state: Grid) -> str:
+        """A puzzle has every tile once."""
+        if (np.sort(state, axis=None) == np.arange(state.size)).all():
+            return ""
+        return f"every tile from 0 (the blank) to {state.size - 1} must occur once"
+
     def decode(self, scores: Scores, origins: Grids) -> Grids:
         """The best-scoring permutations in the same half as their origins."""
         size = self.height * self.width
@@ -133,9 +139,9 @@ class SlidingTiles(Domain):
         """One line of numbers, row by row; 0 is the blank."""
         return levels.format_line(state)
 
-    def parse_many(self, text: str) -> list[Grid]:
+    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
         """One puzzle per line, solvable or not; other square sizes are allowed."""
-        return levels.parse_lines(text, self.height, self.width)
+        return levels.scan_lines(lines, self.height, self.width)
 
     def export(self, states: Sequence[Grid], format: str) -> str:
         """One puzzle per line, or problems in PDDL."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from math import isqrt
 
 import numpy as np
@@ -20,20 +21,20 @@ def format_line(state: Grid) -> str:
     return " ".join(str(int(symbol)) for symbol in state.ravel())
 
 
-def parse_lines(text: str, height: int, width: int) -> list[Grid]:
-    """All puzzles of a text.
+def scan_lines(
+    lines: Iterable[str], height: int, width: int
+) -> Iterator[Grid | LevelError]:
+    """The puzzles of a text, one per line.
 
     Spaces or commas separate numbers. A line of `height * width` numbers has that shape; any
     other count must be a square. Blank lines and lines starting with `;` or `#` are skipped.
     """
-    puzzles = [
-        _parse_line(line, number, height, width)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith(COMMENTS)
-    ]
-    if not puzzles:
-        raise LevelError("the text has no puzzle; write each puzzle as one line of numbers")
-    return puzzles
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.lstrip().startswith(COMMENTS):
+            try:
+                yield _parse_line(line, number, height, width)
+            except LevelError as error:
+                yield error
 
 
 def _parse_line(line: str, number: int, height: int, width: int) -> Grid:

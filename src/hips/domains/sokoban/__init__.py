@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -81,6 +81,10 @@ class Sokoban(Domain):
         """Which grids have their origin's walls, goals and number of boxes, and one player."""
         return kernels.is_legal(states, origins)
 
+    def fault(self, state: Grid) -> str:
+        """A room is closed and has one player and as many boxes as goals."""
+        return levels.fault(state)
+
     def decode(self, scores: Scores, origins: Grids) -> Grids:
         """The likeliest legal grids: walls and goals are given, boxes and player are placed."""
         return kernels.decode(scores, origins)
@@ -97,9 +101,10 @@ class Sokoban(Domain):
         """The level in XSB characters."""
         return levels.write(state)
 
-    def parse_many(self, text: str) -> list[Grid]:
+    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
         """Levels of an XSB, SOK or Boxoban file; small ones are padded to this domain's size."""
-        return [levels.pad(level, self.spec.shape) for level in levels.read_many(text)]
+        for level in levels.scan(lines):
+            yield level if isinstance(level, LevelError) else levels.pad(level, self.spec.shape)
 
     def export(self, states: Sequence[Grid], format: str) -> str:
         """Levels as XSB, as a Boxoban file, or problems in PDDL."""

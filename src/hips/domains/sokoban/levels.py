@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -88,28 +89,25 @@ def pad(level: Grid, shape: tuple[int, int]) -> Grid:
     return np.pad(level, margins, constant_values=WALL)
 
 
-def read_many(text: str) -> list[Grid]:
-    """All levels of a text, each at its own size, with solid walls around the room.
-
-    Raises:
-        LevelError: with line, column and reason.
-    """
-    found = [_read_level(rows) for rows in _blocks(text)]
-    if not found:
-        raise LevelError(f"the text has no level; rows consist of {_ALLOWED}", 1, 1)
-    return found
+def scan(lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+    """The levels of a text, each at its own size, with solid walls around the room."""
+    for rows in _blocks(lines):
+        try:
+            yield _read_level(rows)
+        except LevelError as error:
+            yield error
 
 
-def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
+def _blocks(lines: Iterable[str]) -> Iterator[list[tuple[int, str]]]:
     """Runs of consecutive lines that form a board, with their line numbers."""
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     block: list[tuple[int, str]] = []
-    for number, line in enumerate(lines, start=1):
-        inside = bool(block) and number < len(lines) and _is_board(lines[number])
+    for number, (line, following) in enumerate(pairwise(chain(lines, [""])), start=1):
+        inside = bool(block) and _is_board(following)
         # An odd line between two rows is a damaged row, unless it looks like words.
         damaged = inside and bool(line.strip()) and not _WORD.search(line)
         if _is_board(line) or damaged:
-            block.append((number, line))
+            if len(block) <= MAX_TEXT_SIZE:
+                block.append((number, line))
         elif block:
             yield block
             block = []
@@ -195,6 +193,19 @@ def _expand(number: int, text: str) -> Iterator[tuple[str, int]]:
         raise LevelError(f"nothing follows the run length {run[:6]}", number, len(text))
     if groups:
         raise LevelError("this bracket is never closed", number, groups[-1].column)
+
+
+def fault(grid: Grid) -> str:
+    """Why a grid is not a room; empty if it is one."""
+    rim = np.concatenate([grid[0], grid[-1], grid[:, 0], grid[:, -1]])
+    if (rim != WALL).any():
+        return "the room is not closed: the outer ring must be wall"
+    rows = [_Row(1, list(row), list(range(1, len(row) + 1))) for row in grid]
+    try:
+        _check_counts(grid, rows)
+    except LevelError as error:
+        return error.reason
+    return ""
 
 
 def _check_counts(grid: Grid, rows: list[_Row]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar, Self
 
 import numpy as np
@@ -92,6 +93,10 @@ class TravellingSalesman(Domain):
         """Which grids have their origin's map, one agent and no visit undone."""
         return kernels.is_legal(self._flat(states), self._flat(origins))
 
+    def fault(self, state: Grid) -> str:
+        """A map has one start, one agent and a city."""
+        return levels.fault(state)
+
     def decode(self, scores: Scores, origins: Grids) -> Grids:
         """The legal grids of largest total score."""
         flat = np.ascontiguousarray(scores, dtype=np.float32)
@@ -110,11 +115,17 @@ class TravellingSalesman(Domain):
         """A grid of characters (see `levels`)."""
         return levels.format_grid(state)
 
-    def parse_many(self, text: str) -> list[Grid]:
+    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
         """Text grids of any size, or TSPLIB instances whose coordinates lie on a grid."""
-        if tsplib.looks_like(text):
-            return tsplib.parse_instances(text, self.size)
-        return levels.parse_grids(text)
+        head: list[str] = []
+        rest = iter(lines)
+        for line in rest:
+            head.append(line if line.strip() else "")
+            if line.strip():
+                break
+        if head and tsplib.looks_like(head[-1]):
+            return tsplib.scan_instances(chain(head, rest), self.size)
+        return levels.scan_grids(chain(head, rest))
 
     def export(self, states: Sequence[Grid], format: str) -> str:
         """Maps as text grids, start states as TSPLIB instances, or problems in PDDL."""

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from hips.arrays import Grid
-from hips.domains.defaults import split_levels
+from hips.domains.defaults import scan_blocks
 from hips.domains.tsp.kernels import AGENT, CITY, START, VISITED
 from hips.errors import LevelError
 
@@ -23,9 +25,9 @@ def format_grid(state: Grid) -> str:
     return "\n".join("".join(GLYPHS[symbol] for symbol in row) for row in state)
 
 
-def parse_grids(text: str) -> list[Grid]:
-    """All maps of a text; blank lines and lines that start with `;` separate them."""
-    return [_parse_block(first, rows) for first, rows in split_levels(text)]
+def scan_grids(lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+    """The maps of a text; blank lines and lines that start with `;` separate them."""
+    return scan_blocks(lines, _parse_block)
 
 
 def _parse_block(first_line: int, rows: list[str]) -> Grid:
@@ -49,6 +51,15 @@ def _parse_block(first_line: int, rows: list[str]) -> Grid:
             raise LevelError(reason, line, min(len(row), size) + 1)
     _check(grid, first_line)
     return grid
+
+
+def fault(grid: Grid) -> str:
+    """Why a grid is not a map; empty if it is one."""
+    try:
+        _check(grid, 1)
+    except LevelError as error:
+        return error.reason
+    return ""
 
 
 def _check(grid: Grid, first_line: int) -> None:

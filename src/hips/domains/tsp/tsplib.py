@@ -8,7 +8,8 @@ defaults to the domain's size.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -26,44 +27,59 @@ from hips.domains.tsp.levels import MAX_SIZE, MIN_SIZE
 from hips.errors import ConfigError, LevelError
 
 SECTION = "NODE_COORD_SECTION"
+END = "EOF"
 WEIGHT_TYPES = ("EUC_2D", "MAN_2D")
-_KEYWORD = re.compile(r"\s*([A-Z][A-Z0-9_]+)\s*(?::\s*(.*?))?\s*$")
+MOST_LINES = 2 * MAX_SIZE * MAX_SIZE
+"""Lines of an instance beyond which further ones are dropped: it has too many nodes anyway."""
+_NAME = re.compile(r"[A-Z][A-Z0-9_]+")
 _GRID_COMMENT = re.compile(r"grid (\d{1,4})\b")
 _WORD = re.compile(r"\S+")
 
 
-def looks_like(text: str) -> bool:
-    """Whether the first non-blank line is a TSPLIB keyword."""
-    for line in text.splitlines():
-        if line.strip():
-            match = _KEYWORD.match(line)
-            return match is not None and (match.group(2) is not None or match.group(1) == SECTION)
-    return False
+def looks_like(line: str) -> bool:
+    """Whether the first line of a file is a TSPLIB keyword."""
+    name, value = _keyword(line)
+    return bool(name) and (value is not None or name == SECTION)
+
+
+def _keyword(line: str) -> tuple[str, str | None]:
+    """Name and value of a line `NAME : value`; an empty name if it is none.
+
+    Takes linear time, whatever the line.
+    """
+    name, colon, value = line.partition(":")
+    name = name.strip()
+    return name if _NAME.fullmatch(name) else "", value.strip() if colon else None
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def parse_instances(text: str, default_size: int) -> list[Grid]:
-    """All instances of a text, each terminated by `EOF` (optional for the last)."""
-    blocks: list[list[tuple[int, str]]] = [[]]
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip() == "EOF":
-            blocks.append([])
-        elif line.strip():
-            blocks[-1].append((number, line))
-    return [_parse_instance(block, default_size) for block in blocks if block]
+def scan_instances(lines: Iterable[str], default_size: int) -> Iterator[Grid | LevelError]:
+    """The instances of a text, each terminated by `EOF` (optional for the last)."""
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate(chain(lines, [END]), start=1):
+        if line.strip() != END:
+            if line.strip() and len(block) < MOST_LINES:
+                block.append((number, line))
+            continue
+        if block:
+            try:
+                yield _parse_instance(block, default_size)
+            except LevelError as error:
+                yield error
+        block = []
 
 
 def _parse_instance(lines: Sequence[tuple[int, str]], default_size: int) -> Grid:
     header: dict[str, tuple[int, str]] = {}
     for place, (number, line) in enumerate(lines):
-        match = _KEYWORD.match(line)
-        if match is None:
+        name, value = _keyword(line)
+        if not name:
             raise LevelError("expected 'KEYWORD : value' before the coordinates", number, 1)
-        if match.group(1) == SECTION:
+        if name == SECTION:
             return _parse_nodes(header, lines[place:], default_size)
-        header[match.group(1)] = (number, match.group(2) or "")
+        header[name] = (number, value or "")
     raise LevelError(f"the file ends before {SECTION}", lines[-1][0], len(lines[-1][1]))
 
 

@@ -1,0 +1,124 @@
+"""One call of a planner: results, their completion, and the improvement of plans."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hips.domains.base import Domain
+from hips.planner.budget import Budget
+from hips.planner.improve import improve
+from hips.planner.outcomes import Outcome
+from hips.planner.result import Provenance, Result
+from hips.planner.rounds import Observer, Round, StopSearch
+from hips.planner.solvers import Solver
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A method ready to solve levels of one size.
+
+    Attributes:
+        domain: the domain at that size.
+        solver: the wired method.
+        provenance: its record in results.
+    """
+
+    domain: Domain
+    solver: Solver
+    provenance: Provenance
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of one call of `Planner.solve_many`.
+
+    A plan is improved as soon as it is found, unless the call has a limit on its total time. Then
+    solved levels wait until every search has ended, so that no improvement spends the time of
+    another level's search.
+
+    Attributes:
+        budget: limits of each search, and of all together.
+        deadline: `time.monotonic()` at which all searches end.
+        improve: seconds to spend on shortening each plan.
+        seed: recorded in the results.
+        observer: the user's.
+        results: by index of the level.
+        held: indices of solved levels whose plans wait for improvement.
+    """
+
+    budget: Budget
+    deadline: float
+    improve: float = 0.0
+    seed: int | None = None
+    observer: Observer | None = None
+    results: dict[int, Result] = field(default_factory=dict)
+    held: list[int] = field(default_factory=list)
+
+    def left(self) -> Budget:
+        """The budget of the next searches; none if one was interrupted."""
+        return self.budget.until(self.deadline)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or an observer ended the searches."""
+        return any(one.outcome is Outcome.INTERRUPTED for one in self.results.values())
+
+    def report(self, index: int, result: Result) -> None:
+        """Keeps a final result and passes it to the observer."""
+        self.results[index] = result
+        if self.observer is not None:
+            self.observer.on_result(index, result)
+
+    def finish(self, index: int, result: Result) -> None:
+        """Takes the result of a search: improves its plan, now or after all searches."""
+        if not (result.solved and self.improve > 0):
+            self.report(index, result)
+        elif self.budget.max_total_seconds is None:
+            self.report(index, _improved(result, self.improve))
+        else:
+            self.results[index] = result
+            self.held.append(index)
+
+    def improve_held(self) -> None:
+        """Improves the waiting plans; each gets an equal share of the time left."""
+        while self.held:
+            index = self.held.pop(0)
+            left = self.left().max_total_seconds or 0.0
+            share = 0.0 if self.interrupted else left / (len(self.held) + 1)
+            self.report(index, _improved(self.results[index], min(self.improve, share)))
+
+
+def _improved(result: Result, seconds: float) -> Result:
+    if result.domain is None or result.start is None:
+        return result
+    try:
+        return improve(result.domain, result.start, result, seconds)
+    except KeyboardInterrupt:
+        raise StopSearch from None
+
+
+class Finisher(Observer):
+    """Completes results and passes them on to a run."""
+
+    def __init__(self, ready: Ready, indices: Sequence[int], run: Run) -> None:
+        self.ready, self.indices, self.run = ready, indices, run
+        self.wants_rounds = run.observer is not None and run.observer.wants_rounds
+
+    def complete(self, result: Result) -> Result:
+        """The result with provenance and seed."""
+        return dataclasses.replace(result, provenance=self.ready.provenance, seed=self.run.seed)
+
+    def on_round(self, round: Round) -> None:
+        """Passes the round on, with the user's problem indices."""
+        if self.run.observer is not None:
+            problems = np.asarray(self.indices)[round.expanded.problems]
+            expanded = dataclasses.replace(round.expanded, problems=problems)
+            self.run.observer.on_round(dataclasses.replace(round, expanded=expanded))
+
+    def on_result(self, index: int, result: Result) -> None:
+        """Improves the plan and passes the result on."""
+        self.run.finish(self.indices[index], self.complete(result))
