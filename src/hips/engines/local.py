@@ -5,15 +5,17 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import os
-import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, Generic
 
-from hips.engines.base import Answer, Task
-from hips.errors import ConfigError, HipsError
+from hips.engines.base import Answer, Receive, Task, Work
+from hips.errors import ConfigError, HipsError, is_interrupt
+from hips.interrupts import blocked, leave_to_parent, shielded
+
+ANSWER, DONE, FAILED = "answer", "done", "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,47 +37,137 @@ class LocalEngine:
         """Number of tasks that run at once."""
         return self.workers
 
+    def status(self) -> str:
+        """Nothing: the number of workers is what the user asked for."""
+        return ""
+
     def run(
-        self, function: Callable[[Task], Answer], tasks: Sequence[Task]
-    ) -> Iterator[tuple[Task, Answer]]:
-        """Applies a module-level function to every task; yields each pair as it finishes.
+        self, work: Work[Task, Answer], tasks: Iterable[Task], receive: Receive[Task, Answer]
+    ) -> None:
+        """Does the work of every task; delivers each answer at once.
 
-        Ctrl-C, an error or leaving the loop early stops the workers immediately.
+        Ctrl-C or an error stops the workers immediately.
         """
-        if min(self.workers, len(tasks)) <= 1:
-            for task in tasks:
-                yield task, function(task)
+        coming = iter(tasks)
+        first = list(islice(coming, self.workers))
+        if len(first) <= 1 or self.workers == 1:
+            for task in chain(first, coming):
+                work(task, lambda answer, task=task: receive(task, answer))  # type: ignore[misc]
             return
-        yield from _run_in_processes(function, tasks, min(self.workers, len(tasks)))
+        _Pool(work, receive).run(first, coming)
 
 
-def _run_in_processes(
-    function: Callable[[Task], Answer], tasks: Sequence[Task], workers: int
-) -> Iterator[tuple[Task, Answer]]:
-    before = set(multiprocessing.active_children())
-    # Forking a process with running threads (BLAS, Numba) can hang; spawning cannot.
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
-    try:
-        futures = {executor.submit(function, task): task for task in tasks}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-        executor.shutdown()
-    except BrokenProcessPool as error:
-        raise HipsError(
-            "A worker process died: it ran out of memory, or could not import the main module. "
-            "Try again with one worker."
-        ) from error
-    finally:
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        executor.shutdown(wait=True, cancel_futures=True)
+class _Worker:
+    """A process and the connection to it."""
+
+    def __init__(self, work: Work[Any, Any]) -> None:
+        # Forking a process with running threads (BLAS, Numba) can hang; spawning cannot.
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+        with blocked():
+            self.process.start()
+        theirs.close()
+        self.task: Any = None
+
+    def begin(self, task: Any) -> None:
+        """Sends the process a task."""
+        self.task = task
+        self.connection.send(task)
 
 
-def _start_worker() -> None:
-    """Leaves Ctrl-C to the parent and ends this process when the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+class _Pool(Generic[Task, Answer]):
+    """Worker processes that deliver answers while their tasks still run."""
+
+    def __init__(self, work: Work[Task, Answer], receive: Receive[Task, Answer]) -> None:
+        self.work, self.receive = work, receive
+        self.busy: dict[Any, _Worker] = {}
+        self.started: list[_Worker] = []
+
+    def run(self, first: Iterable[Task], rest: Iterator[Task]) -> None:
+        """Runs a worker for each of the `first` tasks until all tasks are done."""
+        try:
+            for task in first:
+                worker = _Worker(self.work)
+                self.started.append(worker)
+                worker.begin(task)
+                self.busy[worker.connection] = worker
+            while self.busy:
+                for connection in multiprocessing.connection.wait(list(self.busy)):
+                    with shielded():
+                        done = self._take(self.busy[connection])
+                    if done:
+                        self._go_on(self.busy.pop(connection), rest)
+        except (KeyboardInterrupt, SystemError, _WorkerDied) as error:
+            self._stop()
+            if isinstance(error, _WorkerDied) or is_interrupt(error):
+                self._drain()
+            raise
+        finally:
+            self._stop()
+
+    def _take(self, worker: _Worker) -> bool:
+        """Receives one message; returns whether the worker has finished its task."""
+        try:
+            kind, content = worker.connection.recv()
+        except (EOFError, OSError):
+            raise _WorkerDied(
+                "A worker process died: it ran out of memory, or could not import the main "
+                "module. Try again with one worker."
+            ) from None
+        if kind == FAILED:
+            raise content
+        if kind == ANSWER:
+            self.receive(worker.task, content)
+        return bool(kind == DONE)
+
+    def _go_on(self, worker: _Worker, rest: Iterator[Task]) -> None:
+        for task in islice(rest, 1):
+            worker.begin(task)
+            self.busy[worker.connection] = worker
+
+    def _stop(self) -> None:
+        for worker in self.started:
+            worker.process.kill()
+        for worker in self.started:
+            worker.process.join()
+
+    def _drain(self) -> None:
+        """Receives the answers that were on their way."""
+        for worker in self.busy.values():
+            try:
+                while worker.connection.poll():
+                    self._take(worker)
+            except (HipsError, EOFError, OSError):
+                continue
+
+
+class _WorkerDied(HipsError):
+    """A process ended in the middle of a task."""
+
+
+def _serve(connection: Any, work: Work[Any, Any]) -> None:
+    """The loop of a worker process; it ends with its parent."""
+    leave_to_parent()
     threading.Thread(target=_follow_parent, daemon=True).start()
+    while True:
+        try:
+            task = connection.recv()
+        except EOFError:
+            return
+        try:
+            work(task, lambda answer: connection.send((ANSWER, answer)))
+        except BaseException as error:
+            _send_error(connection, error)
+        else:
+            connection.send((DONE, None))
+
+
+def _send_error(connection: Any, error: BaseException) -> None:
+    try:
+        connection.send((FAILED, error))
+    except Exception:  # an error of a plug-in may not survive the way
+        connection.send((FAILED, HipsError(f"A task failed ({error!r}).")))
 
 
 def _follow_parent() -> None:

@@ -156,14 +156,8 @@ class Planner:
         limits = budget or Budget()
         run = Run(limits, limits.deadline(), improve, seed, observer)
         for domain, indices in self._sizes(grids, run).items():
-            ready = self.prepare(domain)
-            finisher = Finisher(ready, indices, run)
-            found = ready.solver.solve_many(
-                domain, [grids[i] for i in indices], run.left(), finisher
-            )
-            for index, result in zip(indices, found, strict=True):
-                if index not in run.results:  # interrupted
-                    run.results[index] = finisher.complete(result)
+            finisher = Finisher(self.prepare(domain), indices, run)
+            finisher.solve([grids[index] for index in indices])
         run.improve_held()
         return [run.results[index] for index in range(len(grids))]
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hips.arrays import Grid
 from hips.domains.base import Domain
+from hips.errors import is_interrupt
 from hips.planner.budget import Budget
 from hips.planner.improve import improve
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Provenance, Result
-from hips.planner.rounds import Observer, Round, StopSearch
+from hips.planner.rounds import Observer, Round
 from hips.planner.solvers import Solver
 
 
@@ -48,6 +50,7 @@ class Run:
         observer: the user's.
         results: by index of the level.
         held: indices of solved levels whose plans wait for improvement.
+        stopped: whether Ctrl-C or an observer ended the searches.
     """
 
     budget: Budget
@@ -57,15 +60,11 @@ class Run:
     observer: Observer | None = None
     results: dict[int, Result] = field(default_factory=dict)
     held: list[int] = field(default_factory=list)
+    stopped: bool = False
 
     def left(self) -> Budget:
-        """The budget of the next searches; none if one was interrupted."""
+        """The budget of the next searches."""
         return self.budget.until(self.deadline)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C or an observer ended the searches."""
-        return any(one.outcome is Outcome.INTERRUPTED for one in self.results.values())
 
     def report(self, index: int, result: Result) -> None:
         """Keeps a final result and passes it to the observer."""
@@ -88,17 +87,21 @@ class Run:
         while self.held:
             index = self.held.pop(0)
             left = self.left().max_total_seconds or 0.0
-            share = 0.0 if self.interrupted else left / (len(self.held) + 1)
-            self.report(index, _improved(self.results[index], min(self.improve, share)))
+            share = 0.0 if self.stopped else left / (len(self.held) + 1)
+            result = self.results[index]
+            try:
+                result = _improved(result, min(self.improve, share))
+            except (KeyboardInterrupt, SystemError) as error:
+                if not is_interrupt(error):
+                    raise
+                self.stopped = True
+            self.report(index, result)
 
 
 def _improved(result: Result, seconds: float) -> Result:
     if result.domain is None or result.start is None:
         return result
-    try:
-        return improve(result.domain, result.start, result, seconds)
-    except KeyboardInterrupt:
-        raise StopSearch from None
+    return improve(result.domain, result.start, result, seconds)
 
 
 class Finisher(Observer):
@@ -107,6 +110,22 @@ class Finisher(Observer):
     def __init__(self, ready: Ready, indices: Sequence[int], run: Run) -> None:
         self.ready, self.indices, self.run = ready, indices, run
         self.wants_rounds = run.observer is not None and run.observer.wants_rounds
+
+    def solve(self, levels: Sequence[Grid]) -> None:
+        """Solves the levels at `indices`; after an interrupt, the others are INTERRUPTED."""
+        domain, run = self.ready.domain, self.run
+        found = [Result(Outcome.INTERRUPTED, start=one, domain=domain) for one in levels]
+        if not run.stopped:
+            found = self.ready.solver.solve_many(domain, levels, run.left(), self)
+        for index, result in zip(self.indices, found, strict=True):
+            if index in run.results:
+                continue
+            run.stopped = True
+            # Ctrl-C during its improvement: the plan counts as it was found.
+            if result.outcome is Outcome.INTERRUPTED:
+                run.results[index] = self.complete(result)
+            else:
+                run.report(index, self.complete(result))
 
     def complete(self, result: Result) -> Result:
         """The result with provenance and seed."""
