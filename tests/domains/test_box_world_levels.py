@@ -51,7 +51,7 @@ def test_small_levels_are_filled_up_and_large_ones_change_the_domain() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        ("", None, None, "no level"),
+        ("", 1, 1, "no level"),
         (changed(3, 3, "?"), 4, 4, "unknown character"),
         (changed(3, 3, "z"), 4, 4, "unknown character"),
         (changed(3, 3, "é"), 4, 4, "unknown character"),

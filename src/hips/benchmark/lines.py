@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from hips import json_lines
 from hips.errors import HipsError
-from hips.files import lock
 
 FORMAT = 2
 FILE = "runs.jsonl"
@@ -33,13 +30,10 @@ def find(folder: Path) -> Path:
 def read(path: Path) -> Iterator[dict[str, Any]]:
     """All complete lines; skips a truncated last line."""
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
-        for number, line in enumerate(handle, start=1):
-            if not line.endswith(b"\n"):
-                return
+        for number, content in json_lines.read(handle, path):  # type: ignore[arg-type]
             try:
-                content = json.loads(line)
                 known = content["format"] == FORMAT
-            except (ValueError, KeyError, TypeError):
+            except (KeyError, TypeError):
                 raise HipsError(f"{path}, line {number}: not a result of `hips bench`.") from None
             if not known:
                 raise HipsError(
@@ -49,56 +43,9 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
             yield content
 
 
-class Appender:
-    """Appends lines to a file, one write each; only one process may do so at a time."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.written = 0
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as error:
-            raise HipsError(f"{path}: cannot be written ({error.strerror}).") from error
-
-    def __enter__(self) -> Self:
-        try:
-            lock(self._descriptor)
-        except OSError:
-            os.close(self._descriptor)
-            raise HipsError(
-                f"{self.path}: another benchmark is writing here; wait for it or choose "
-                "another folder with --out."
-            ) from None
-        self._drop_half_line()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        os.close(self._descriptor)
+class Appender(json_lines.Appender):
+    """Appends results of this format."""
 
     def write(self, content: dict[str, Any]) -> None:
-        """Appends one line and hands it to the operating system before returning."""
-        data = json.dumps({"format": FORMAT, **content}, ensure_ascii=False).encode() + b"\n"
-        try:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
-        except OSError as error:
-            raise HipsError(
-                f"{self.path}: cannot be written ({error.strerror}). All results so far are kept; "
-                "free some space and repeat the command to continue."
-            ) from error
-        self.written += 1
-
-    def _drop_half_line(self) -> None:
-        """Removes a truncated last line."""
-        if not self.path.is_file():
-            return
-        end = os.fstat(self._descriptor).st_size
-        while end and os.pread(self._descriptor, 1, end - 1) != b"\n":
-            end -= 1
-        os.ftruncate(self._descriptor, end)
+        """Appends one line."""
+        super().write({"format": FORMAT, **content})

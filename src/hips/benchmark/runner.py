@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -183,15 +182,17 @@ def _run_tasks(
     tasks: Sequence[Task], engine: Engine, record: Callable[[Task, int, Result], None]
 ) -> None:
     """Records every result as soon as this process receives it."""
-    if engine.parallel > 1:
-        for task, found in engine.run(Task.solve, tasks):
-            for place, result in enumerate(found):
-                record(task, place, result)
-        return
-    for task in tasks:
-        found = task.solve(ResultObserver(partial(record, task)))
-        if any(result.outcome is Outcome.INTERRUPTED for result in found):
-            raise KeyboardInterrupt
+    engine.run(_solve, tasks, lambda task, found: record(task, *found))
+
+
+def _solve(task: Task, emit: Callable[[tuple[int, Result]], None]) -> None:
+    """Solves a task and emits each result with its place."""
+
+    def report(place: int, result: Result) -> None:
+        emit((place, replace(result, start=None, domain=None)))
+
+    if any(one.outcome is Outcome.INTERRUPTED for one in task.solve(ResultObserver(report))):
+        raise KeyboardInterrupt
 
 
 def _invocation_line(

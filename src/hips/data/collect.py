@@ -89,11 +89,15 @@ def collect(
         progress(done, count)
     for leftover in out.glob(".shard-*.partial.npz"):
         leftover.unlink(missing_ok=True)
-    for task, shard in (engine or LocalEngine()).run(collect_shard, todo):
+
+    def keep(task: ShardTask, shard: Shard) -> None:
+        nonlocal done
         write_shard(task.path, shard)
         done += _requested(task)
         if progress is not None:
             progress(done, count)
+
+    (engine or LocalEngine()).run(_collect_shard, todo, keep)
     counts = _sum_counts(tasks)
     if counts["tried"] == counts["expert_failed"] + counts["already_solved"]:
         _discard(tasks, out)
@@ -116,6 +120,10 @@ def _discard(tasks: Sequence[ShardTask], out: Path) -> None:
         task.path.unlink(missing_ok=True)
     if not any(out.iterdir()):
         out.rmdir()
+
+
+def _collect_shard(task: ShardTask, emit: Callable[[Shard], None]) -> None:
+    emit(collect_shard(task))
 
 
 def collect_shard(task: ShardTask) -> Shard:

@@ -115,6 +115,8 @@ class _Pool(Generic[Task, Answer]):
                 "A worker process died: it ran out of memory, or could not import the main "
                 "module. Try again with one worker."
             ) from None
+        except Exception as error:  # an error of a plug-in may not survive the way
+            raise HipsError(f"A task failed, and its answer cannot be read ({error!r}).") from None
         if kind == FAILED:
             raise content
         if kind == ANSWER:
