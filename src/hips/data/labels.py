@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -100,8 +99,13 @@ def save(labels: StateLabels, path: Path) -> None:
         )
 
 
-def load(path: Path, domain: Domain) -> StateLabels:
+def load(path: Path, domain: Domain, allow_empty: bool = False) -> StateLabels:
     """Reads labels of `domain`.
+
+    Args:
+        path: the file.
+        domain: the domain that the labels must be of.
+        allow_empty: accept a file without a state.
 
     Raises:
         DatasetError: the file is missing, damaged, or of another domain.
@@ -110,17 +114,31 @@ def load(path: Path, domain: Domain) -> StateLabels:
         with np.load(path, allow_pickle=False) as content:
             states, remaining = content["states"], content["remaining"]
             origin = json.loads(content["origin"].tobytes())
+            known = origin["format"] == FORMAT and origin["domain"] == domain.name
     except FileNotFoundError:
         raise DatasetError(f"{path}: no such file; make one with `hips explore`.") from None
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
-        raise DatasetError(f"{path}: not a file of labelled states ({error}).") from None
-    if origin.get("format") != FORMAT or origin.get("domain") != domain.name:
-        raise DatasetError(
-            f"{path}: has labels of '{origin.get('domain')}', not of '{domain.name}'."
-        )
-    if states.shape != (len(remaining), *domain.spec.shape) or not len(states):
-        raise DatasetError(f"{path}: states {list(states.shape)} are not grids of the domain.")
-    return StateLabels(states, remaining, origin)
+    except Exception as error:  # zipfile, zlib and NumPy raise many types on damaged bytes
+        raise DatasetError(f"{path}: not a file of labelled states ({error!r}).") from None
+    if not known:
+        raise DatasetError(f"{path}: has labels of '{origin['domain']}', not of '{domain.name}'.")
+    if flaw := _flaw(states, remaining, domain, allow_empty):
+        raise DatasetError(f"{path}: {flaw}.")
+    return StateLabels(states, remaining.astype(np.int32), origin)
+
+
+def _flaw(states: Any, remaining: Any, domain: Domain, allow_empty: bool) -> str:
+    """The first fault of the arrays of a file of labels; empty if there is none."""
+    if states.shape != (*remaining.shape, *domain.spec.shape) or states.dtype != np.uint8:
+        return f"states {states.dtype} {list(states.shape)} are not grids of the domain"
+    if not len(states):
+        return "" if allow_empty else "holds no state"
+    if states.max() >= domain.spec.num_symbols:
+        return f"cells hold symbols beyond {domain.spec.num_symbols - 1}"
+    if not np.issubdtype(remaining.dtype, np.integer):
+        return f"labels are {remaining.dtype}, not whole numbers of steps"
+    if remaining.min() < DEAD_END or remaining.max() > np.iinfo(np.int32).max:
+        return f"labels must be numbers of steps, or {DEAD_END} for a dead end"
+    return ""
 
 
 def load_all(paths: Sequence[Path], domain: Domain) -> StateLabels | None:
