@@ -18,9 +18,10 @@ from hips import assignments, data, domains, plugins
 from hips.arrays import Actions, Grid
 from hips.cli.groups import parse_memory
 from hips.domains.base import Domain
-from hips.engines import Engine, LocalEngine
-from hips.errors import LevelError
-from hips.files import read_text
+from hips.domains.defaults import all_levels
+from hips.engines import LOCAL, Engine, make_engine
+from hips.errors import HipsError, LevelError
+from hips.files import file_lines, stream_lines
 from hips.planner.budget import Budget
 
 DomainArgument = Annotated[
@@ -48,6 +49,8 @@ ModelOption = Annotated[
 ]
 
 STANDARD_INPUT = Path("-")
+MAX_COUNT = 10**8
+"""Most levels that one command samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,22 @@ class EngineOptions:
     """Where tasks run."""
 
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1
+    engine: Annotated[
+        str, typer.Option("--engine", help="local processes, or ray: a Ray cluster.")
+    ] = LOCAL
+    address: Annotated[
+        str | None,
+        typer.Option("--address", help="Ray cluster to join; default: one on this machine."),
+    ] = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether tasks run on this machine without Ray."""
+        return self.engine == LOCAL
 
     def make(self) -> Engine:
         """The engine."""
-        return LocalEngine(self.workers)
+        return make_engine(self.engine, self.workers, self.address)
 
 
 def load_plugins(files: Sequence[Path] | None) -> None:
@@ -126,15 +141,31 @@ def parse_parameters(domain: Domain, given: Sequence[str]) -> dict[str, Any]:
     return {key: assignments.convert(key, text, hints.get(key, str)) for key, text in pairs}
 
 
+def scan_file(domain: Domain, file: Path) -> Iterator[Grid | LevelError]:
+    """The levels of a file (`-` is standard input), as they are needed; sizes may differ."""
+    name = str(file)
+    if file != STANDARD_INPUT:
+        lines = file_lines(file)
+    elif sys.stdin is None:
+        raise HipsError("-: standard input is closed.")
+    else:
+        lines = stream_lines(sys.stdin.buffer, name)
+    for level in domain.scan(lines):
+        yield level.located(name) if isinstance(level, LevelError) else level
+
+
 def read_file(domain: Domain, file: Path) -> list[Grid]:
-    """All levels of a file (`-` is standard input); they may differ in size."""
-    text = sys.stdin.read() if file == STANDARD_INPUT else read_text(file)
+    """All levels of a file (`-` is standard input); they may differ in size.
+
+    Raises:
+        LevelError: of the first level that cannot be read.
+    """
     try:
-        found = domain.parse_many(text)
+        found = all_levels(scan_file(domain, file))
         for level in found:
             domain.for_grid(level)
     except LevelError as error:
-        raise error.located(str(file)) from None
+        raise error if error.source else error.located(str(file)) from None
     return found
 
 

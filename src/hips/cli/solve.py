@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json as json_format
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from hips import methods
 from hips.arrays import Grid
 from hips.cli.groups import with_groups
 from hips.cli.options import (
+    MAX_COUNT,
+    STANDARD_INPUT,
     BudgetOptions,
     DomainOptions,
     EngineOptions,
@@ -25,23 +25,25 @@ from hips.cli.options import (
     ModelOption,
     SeedOption,
     note,
-    read_file,
+    scan_file,
 )
+from hips.cli.records import Output, Summary, as_line, make_record, opened, run_digest
 from hips.domains.base import Domain
-from hips.errors import ConfigError
-from hips.files import write_json, write_text
+from hips.engines import Engine
+from hips.errors import ConfigError, LevelError, is_interrupt
+from hips.files import check_writable, write_json, write_text
 from hips.methods.base import Execution
 from hips.methods.jobs import SolveJob, solve_on
 from hips.methods.planner import Choice
-from hips.planner.outcomes import exit_code
+from hips.planner.outcomes import Outcome, exit_code
 from hips.planner.result import Result
-from hips.planner.rounds import Observer, ResultObserver, Round
+from hips.planner.rounds import Observer, Round
 from hips.planner.search import DEFAULT_BATCH
 from hips.planner.settings import Settings
 from hips.planner.tree import TreeRecorder
 from hips.seeding import stream
 
-PERCENTILES = (50, 90)
+SAMPLED_AT_ONCE = 1024
 GRAPHVIZ = (".dot", ".gv")
 
 
@@ -54,15 +56,23 @@ class LevelOptions:
         typer.Option("--levels", "-l", help="Level file, - for standard input; repeatable."),
     ] = None
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="Levels to sample, if no file is given.")
+        int, typer.Option("--count", "-n", min=1, max=MAX_COUNT, help="Levels to sample, if no file is given.")
     ] = 1
     seed: SeedOption = 0
 
-    def make(self, domain: Domain) -> list[Grid]:
-        """The levels of the files, or sampled ones."""
-        if self.levels:
-            return [level for file in self.levels for level in read_file(domain, file)]
-        return list(domain.sample(stream(self.seed, "solve"), self.count))
+    @property
+    def total(self) -> int | None:
+        """Number of levels, if it is known."""
+        return None if self.levels else self.count
+
+    def make(self, domain: Domain) -> Iterator[Grid | LevelError]:
+        """The levels of the files, or sampled ones, as they are needed."""
+        for file in self.levels or ():
+            yield from scan_file(domain, file)
+        if not self.levels:
+            rng = stream(self.seed, "solve")
+            for first in range(0, self.count, SAMPLED_AT_ONCE):
+                yield from domain.sample(rng, min(SAMPLED_AT_ONCE, self.count - first))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +112,11 @@ class OutputOptions:
 
     json: JsonOption = False
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write one JSON line per level.")
+        Path | None, typer.Option("--out", "-o", help="Write one JSON line per level, as it is found.")
     ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue --out: solve only levels not in it.")
+    ] = False
     gif: Annotated[Path | None, typer.Option(help="Animate the first plan found.")] = None
     tree: Annotated[
         Path | None,
@@ -143,91 +156,143 @@ def solve_levels(
       hips solve sokoban --levels - --method phs_star --evaluation astar --json < level.txt
     """
     own = domain.make()
-    starts = problems.make(own)
-    seed = None if problems.levels else problems.seed
-    job = SolveJob(how.make(settings), limits.make(), improve, seed)
-    recorder = None
-    if output.tree is not None:
-        recorder = _recorder(own, starts, engine.workers)
-    with _progress_bar(own.name, len(starts), recorder) as observer:
-        results = solve_on(engine.make(), own, starts, job, observer)
-    records = [
-        _record(own, index, *pair) for index, pair in enumerate(zip(starts, results, strict=True))
-    ]
-    _write(records, output)
-    for message in dict.fromkeys(result.provenance.note for result in results):
-        if message:
-            note(message)
-    if output.gif is not None:
-        _animate(own, starts, results, output.gif)
-    if recorder is not None and output.tree is not None:
-        _write_trees(recorder, output.tree)
-    if not output.json:
-        _report(records)
-    raise typer.Exit(exit_code(result.outcome for result in results))
+    job = SolveJob(
+        how.make(settings), limits.make(), improve, None if problems.levels else problems.seed
+    )
+    recorder = None if output.tree is None else _recorder(own, problems, engine)
+    for target in (output.gif, output.tree):
+        if target is not None:
+            check_writable(target)
+    summary = Summary()
+    run = run_digest(own, job)
+    with opened(output.out, output.resume, run, summary) as out:
+        writer = _Writer(own, run, out, summary, output, recorder)
+        engine_made = engine.make()
+        with _progress_bar(own.name, problems.total, summary, engine_made.status) as advance:
+            writer.advance = advance
+            interrupted = writer.solve(engine_made, problems.make(own), job)
+    writer.close()
+    if interrupted:
+        again = "" if output.out is None else "; add --resume to continue"
+        note(f"interrupted after {len(summary):,} levels{again}")
+        raise typer.Exit(Outcome.INTERRUPTED.exit_code)
+    raise typer.Exit(exit_code(Outcome(outcome) for outcome in summary.outcomes))
 
 
-def _recorder(domain: Domain, starts: Sequence[Grid], workers: int) -> TreeRecorder:
-    sizes = {domain.for_grid(start) for start in starts}
-    if len(sizes) > 1 or workers > 1:
-        raise ConfigError("--tree needs levels of equal size and one worker.")
-    return TreeRecorder(sizes.pop())
+def _recorder(domain: Domain, problems: LevelOptions, engine: EngineOptions) -> TreeRecorder:
+    levels = [level for level in problems.make(domain) if not isinstance(level, LevelError)]
+    sizes = {domain.for_grid(level) for level in levels}
+    if len(sizes) > 1 or not engine.is_local or engine.workers > 1 or STANDARD_INPUT in (
+        problems.levels or ()
+    ):
+        raise ConfigError("--tree needs levels of equal size, from files, and one worker.")
+    return TreeRecorder(sizes.pop() if sizes else domain)
 
 
-class _Watching(Observer):
-    """Counts results, and passes rounds and results on to a recorder."""
+class _Writer(Observer):
+    """Writes, counts and shows results as they are found."""
 
-    def __init__(self, results: Observer, recorder: TreeRecorder) -> None:
-        self.results, self.recorder = results, recorder
+    def __init__(
+        self,
+        domain: Domain,
+        run: str,
+        out: Output,
+        summary: Summary,
+        options: OutputOptions,
+        recorder: TreeRecorder | None,
+    ) -> None:
+        self.domain, self.run, self.out, self.summary = domain, run, out, summary
+        self.options, self.recorder = options, recorder
+        self.wants_rounds = recorder is not None
+        self.notes: dict[str, None] = {}
+        self.first_error: LevelError | None = None
+        self.first_plan: Result | None = None
+        self.advance: Callable[[], None] = lambda: None
+
+    def solve(
+        self, engine: Engine, levels: Iterable[Grid | LevelError], job: SolveJob
+    ) -> bool:
+        """Solves the levels that are not on file; returns whether Ctrl-C ended it."""
+        try:
+            solve_on(engine, self.domain, self._todo(levels, job), job, self)
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interrupt(error):
+                raise
+            return True
+        return False
+
+    def _todo(
+        self, levels: Iterable[Grid | LevelError], job: SolveJob
+    ) -> Iterator[tuple[int, Grid]]:
+        index = -1
+        for index, level in enumerate(levels):
+            if isinstance(level, LevelError):
+                self.first_error = self.first_error or level
+                if not self.out.earlier.has(index, None, self.options.out):
+                    note(f"level {index} cannot be read: {level}")
+                    self.on_result(
+                        index, Result(Outcome.INVALID_INPUT, seed=job.seed, message=str(level))
+                    )
+            elif not self.out.earlier.has(index, level, self.options.out):
+                yield index, level
+        if index < 0:
+            raise LevelError("the text has no level")
 
     def on_round(self, round: Round) -> None:
         """Passes the round to the recorder."""
-        self.recorder.on_round(round)
+        if self.recorder is not None:
+            self.recorder.on_round(round)
 
     def on_result(self, index: int, result: Result) -> None:
-        """Passes the result to both."""
-        self.recorder.on_result(index, result)
-        self.results.on_result(index, result)
+        """Writes the result before anything else."""
+        record = make_record(self.domain, index, result, self.run)
+        self.out.write(record)
+        if self.options.json:
+            typer.echo(as_line(record))
+        self.summary.add(record)
+        self.notes[result.provenance.note] = None
+        if self.first_plan is None and result.solved:
+            self.first_plan = result
+        if self.recorder is not None:
+            self.recorder.on_result(index, result)
+        self.advance()
+
+    def close(self) -> None:
+        """Shows the summary and writes pictures and trees."""
+        if self.first_error is not None and set(self.summary.outcomes) == {
+            Outcome.INVALID_INPUT.value
+        }:
+            raise self.first_error
+        for message in filter(None, self.notes):
+            note(message)
+        if self.options.gif is not None:
+            _animate(self.domain, self.first_plan, self.options.gif)
+        if self.recorder is not None and self.options.tree is not None:
+            _write_trees(self.recorder, self.options.tree)
+        if not self.options.json and len(self.summary):
+            self.summary.print()
 
 
 @contextmanager
-def _progress_bar(label: str, total: int, recorder: TreeRecorder | None) -> Iterator[Observer]:
+def _progress_bar(
+    label: str, total: int | None, summary: Summary, status: Callable[[], str]
+) -> Iterator[Callable[[], None]]:
     """Counts finished and solved levels on stderr if it is a terminal."""
     columns = (
         TextColumn("solving {task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[solved]} solved"),
+        TextColumn("{task.fields[solved]} solved {task.fields[status]}"),
         TimeRemainingColumn(),
     )
-    solved = 0
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total, solved=0)
+        task = bar.add_task(label, total=total, solved=0, status="")
 
-        def advance(index: int, result: Result) -> None:
-            nonlocal solved
-            solved += result.solved
-            bar.update(task, advance=1, solved=solved)
+        def advance() -> None:
+            solved = summary.outcomes[Outcome.SOLVED.value]
+            bar.update(task, completed=len(summary), solved=solved, status=status())
 
-        counting = ResultObserver(advance)
-        yield counting if recorder is None else _Watching(counting, recorder)
-
-
-def _record(domain: Domain, index: int, start: Grid, result: Result) -> dict[str, Any]:
-    """One JSON object: the result, and the plan in the community's formats."""
-    record: dict[str, Any] = {"index": index, "domain": domain.name, **result.to_json()}
-    if result.solved:
-        sized = domain.for_grid(start)
-        record.update(sized.plan_formats(start, sized.spec.action_indices(result.plan)))
-    return record
-
-
-def _write(records: Sequence[dict[str, Any]], output: OutputOptions) -> None:
-    text = "".join(json_format.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    if output.out is not None:
-        write_text(output.out, text)
-    if output.json:
-        typer.echo(text, nl=False)
+        yield advance
 
 
 def _write_trees(recorder: TreeRecorder, path: Path) -> None:
@@ -242,48 +307,12 @@ def _write_trees(recorder: TreeRecorder, path: Path) -> None:
         write_json(path, [trees[index].to_json() for index in sorted(trees)])
 
 
-def _animate(domain: Domain, starts: Sequence[Grid], results: Sequence[Result], gif: Path) -> None:
+def _animate(domain: Domain, result: Result | None, gif: Path) -> None:
     from hips.pictures import plan_frames, save_gif
 
-    for start, result in zip(starts, results, strict=True):
-        if result.solved:
-            sized = domain.for_grid(start)
-            actions = sized.spec.action_indices(result.plan)
-            save_gif(plan_frames(sized, start, actions), gif)
-            return
-    note(f"No plan found; {gif} was not written.")
-
-
-def _report(records: Sequence[dict[str, Any]]) -> None:
-    """The plan of a single level, or a table over many."""
-    console = Console()
-    if len(records) == 1:
-        _report_one(console, records[0])
+    if result is None or result.start is None:
+        note(f"No plan found; {gif} was not written.")
         return
-    solved = [record for record in records if record["length"] is not None]
-    table = Table("", title=f"{len(solved)} of {len(records)} solved")
-    for heading in ("mean", *(f"{p} %" for p in PERCENTILES), "max"):
-        table.add_column(heading, justify="right")
-    for label, rows in (("expansions", records), ("seconds", records), ("length", solved)):
-        values = sorted(float(row[label]) for row in rows)
-        if values:
-            middle = [values[min(len(values) - 1, len(values) * p // 100)] for p in PERCENTILES]
-            numbers = [sum(values) / len(values), *middle, values[-1]]
-            table.add_row(label, *(f"{number:.4g}" for number in numbers))
-    console.print(table)
-    others: dict[str, int] = {}
-    for record in records:
-        if record["length"] is None:
-            others[record["outcome"]] = others.get(record["outcome"], 0) + 1
-    for outcome, number in others.items():
-        console.print(f"{outcome}: {number}")
-
-
-def _report_one(console: Console, record: dict[str, Any]) -> None:
-    plural = "" if record["expansions"] == 1 else "s"
-    spent = f"{record['expansions']} expansion{plural}, {record['seconds']:.2f} s"
-    if record["length"] is None:
-        console.print(f"{record['outcome']} after {spent} {record['message']}".strip())
-        return
-    console.print(f"SOLVED in {record['length']} steps ({spent})")
-    console.print(" ".join(record["plan"]), soft_wrap=True, highlight=False)
+    sized = domain.for_grid(result.start)
+    actions = sized.spec.action_indices(result.plan)
+    save_gif(plan_frames(sized, result.start, actions), gif)
