@@ -33,6 +33,8 @@ FOUNDATIONS = (
     "registry",
     "seeding",
     "files",
+    "interrupts",
+    "json_lines",
     "statistics",
     "arrays",
     "assignments",

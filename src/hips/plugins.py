@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import os
 import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from hips.errors import HipsError
+from hips.files import write_text
 
 _LOADED: list[Path] = []
 
@@ -18,8 +23,8 @@ def load(path: Path) -> None:
         HipsError: the file is missing or fails to import.
     """
     path = path.resolve()
-    if path in _LOADED:
-        return
+    if path in _LOADED or (not path.exists() and path.name in {one.name for one in _LOADED}):
+        return  # loaded here, or shipped to this machine as text
     module_name = f"hips_plugin_{path.stem}"
     specification = importlib.util.spec_from_file_location(module_name, path)
     if not path.is_file() or specification is None or specification.loader is None:
@@ -30,9 +35,26 @@ def load(path: Path) -> None:
         specification.loader.exec_module(module)
     except HipsError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise HipsError(f"{path}: the plug-in failed to load ({error!r}).") from error
     _LOADED.append(path)
+
+
+def sources() -> dict[str, str]:
+    """The text of the plug-ins loaded so far by file name, for machines that lack the files."""
+    return {path.name: path.read_text() for path in _LOADED}
+
+
+def load_sources(texts: Mapping[str, str]) -> None:
+    """Loads plug-ins from their text; those loaded already are skipped."""
+    for name, text in texts.items():
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        if any(path.name == name for path in _LOADED):
+            continue
+        folder = Path(tempfile.gettempdir()) / f"hips-plugins-{os.getuid()}-{digest}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_text(folder / name, text)
+        load(folder / name)
 
 
 def loaded() -> tuple[Path, ...]:

@@ -28,6 +28,7 @@ from hips.cli import (
     train,
 )
 from hips.errors import HipsError, is_interrupt
+from hips.interrupts import treat_termination_as_interrupt
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -73,10 +74,13 @@ def _root(
 
 def main() -> None:
     """Runs the command line: readable errors on stderr instead of tracebacks."""
+    treat_termination_as_interrupt()
     try:
         app()
     except HipsError as error:
         _fail(str(error))
+    except MemoryError as error:
+        _fail(f"Not enough memory ({error}); ask for less.")
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (KeyboardInterrupt, SystemError) as error:

@@ -12,7 +12,9 @@ import typer
 from hips import data
 from hips.cli.groups import with_groups
 from hips.cli.options import (
+    AddressOption,
     DomainOptions,
+    EngineOption,
     JsonOption,
     SeedOption,
     note,
@@ -21,7 +23,7 @@ from hips.cli.options import (
     read_levels,
 )
 from hips.domains import parse_quality
-from hips.engines import LocalEngine
+from hips.engines import LOCAL, make_engine
 from hips.errors import is_interrupt
 from hips.machine import cores
 
@@ -43,7 +45,8 @@ class AmountOptions:
     """Amount and quality of demonstrations."""
 
     count: Annotated[
-        int | None, typer.Option("--count", "-n", min=1, help="Demonstrations to collect.")
+        int | None,
+        typer.Option("--count", "-n", min=1, max=10**8, help="Demonstrations to collect."),
     ] = None
     seed: SeedOption = 0
     quality: Annotated[
@@ -75,6 +78,8 @@ def collect_demonstrations(
     workers: Annotated[
         int | None, typer.Option("--workers", "-w", min=1, help="Processes; default: one per core.")
     ] = None,
+    engine: EngineOption = LOCAL,
+    address: AddressOption = None,
     json: JsonOption = False,
 ) -> None:
     """Collect demonstrations: the expert's plans, verified and ready to train on.
@@ -95,15 +100,16 @@ def collect_demonstrations(
     if levels:
         own, starts = read_levels(own, levels)
     usual = own.preset.demonstrations if starts is None else len(starts)
+    runs_on = make_engine(engine, workers or cores(), address)
     try:
-        with progress_bar(f"collecting {own.name}") as progress:
+        with progress_bar(f"collecting {own.name}", runs_on.status) as progress:
             dataset = data.collect(
                 own,
                 count=amount.count or usual,
                 seed=amount.seed,
                 out=out,
                 quality=amount.skill,
-                engine=LocalEngine(workers or cores()),
+                engine=runs_on,
                 levels=starts,
                 progress=progress,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +22,8 @@ from hips.cli.options import (
     progress_bar,
     read_levels,
 )
-from hips.files import write_text
+from hips.errors import is_interrupt
+from hips.files import check_writable, write_text
 from hips.seeding import stream
 
 
@@ -34,7 +36,10 @@ class ExploredLevels:
         typer.Option("--levels", "-l", help="Level file to search; repeatable."),
     ] = None
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="Levels to sample, if no file is given.")
+        int,
+        typer.Option(
+            "--count", "-n", min=1, max=10**8, help="Levels to sample, if no file is given."
+        ),
     ] = 1000
     seed: SeedOption = 0
     max_expansions: Annotated[int, typer.Option(min=1, help="Maximum expansions per level.")] = 50
@@ -87,10 +92,22 @@ def explore_levels(
     levels: int | list[Grid] = searched.count
     if searched.levels:
         own, levels = read_levels(own, searched.levels)
-    how = Exploration(searched.seed, searched.max_expansions, Choice(model=model), engine.make())
-    with progress_bar(f"exploring {own.name}") as progress:
-        found = explore(own, levels, how, progress)
+    for target in (output.out, output.export_levels):
+        if target is not None:
+            check_writable(target)
+    parts = output.out.with_name(f".{output.out.name}.parts")
+    how = Exploration(
+        searched.seed, searched.max_expansions, Choice(model=model), engine.make(), parts
+    )
+    try:
+        with progress_bar(f"exploring {own.name}", how.engine.status) as progress:
+            found = explore(own, levels, how, progress)
+    except (KeyboardInterrupt, SystemError) as error:
+        if is_interrupt(error):
+            note("interrupted; repeat the command to resume")
+        raise
     labels.save(found, output.out)
+    shutil.rmtree(parts, ignore_errors=True)
     if output.export_levels is not None:
         chosen = found.solvable(stream(searched.seed, "starts"), output.export_count)
         write_text(output.export_levels, own.export(list(chosen), own.formats[0]))

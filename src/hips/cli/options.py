@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +46,13 @@ SeedOption = Annotated[int, typer.Option("--seed", help="Same seed, same result.
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ModelOption = Annotated[
     str | None, typer.Option("--model", help="Name or folder of a model; default: the domain's.")
+]
+EngineOption = Annotated[
+    str, typer.Option("--engine", help="local: processes, or ray: a Ray cluster.")
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option("--address", help="Ray cluster to join; default: one on this machine."),
 ]
 
 STANDARD_INPUT = Path("-")
@@ -98,13 +105,8 @@ class EngineOptions:
     """Where tasks run."""
 
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1
-    engine: Annotated[
-        str, typer.Option("--engine", help="local processes, or ray: a Ray cluster.")
-    ] = LOCAL
-    address: Annotated[
-        str | None,
-        typer.Option("--address", help="Ray cluster to join; default: one on this machine."),
-    ] = None
+    engine: EngineOption = LOCAL
+    address: AddressOption = None
 
     @property
     def is_local(self) -> bool:
@@ -202,14 +204,19 @@ def note(message: str) -> None:
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[data.Progress]:
-    """Shows progress on stderr if it is a terminal."""
+def progress_bar(label: str, status: Callable[[], str] = str) -> Iterator[data.Progress]:
+    """Shows progress on stderr if it is a terminal, and what the engine says about itself."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[status]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(label, total=None, status="")
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, status=status())
+
+        yield show

@@ -67,7 +67,9 @@ class Earlier:
                     self._levels[int(record["index"])] = record["level"]
                     summary.add(record)
                 except (KeyError, TypeError, ValueError):
-                    raise HipsError(f"{path}, line {number}: not a result of `hips solve`.") from None
+                    raise HipsError(
+                        f"{path}, line {number}: not a result of `hips solve`."
+                    ) from None
                 if not same:
                     raise ConfigError(
                         f"{path}: has results of other settings; repeat that command, or choose "

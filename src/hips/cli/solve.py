@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -56,7 +56,10 @@ class LevelOptions:
         typer.Option("--levels", "-l", help="Level file, - for standard input; repeatable."),
     ] = None
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, max=MAX_COUNT, help="Levels to sample, if no file is given.")
+        int,
+        typer.Option(
+            "--count", "-n", min=1, max=MAX_COUNT, help="Levels to sample, if no file is given."
+        ),
     ] = 1
     seed: SeedOption = 0
 
@@ -112,7 +115,8 @@ class OutputOptions:
 
     json: JsonOption = False
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write one JSON line per level, as it is found.")
+        Path | None,
+        typer.Option("--out", "-o", help="Write one JSON line per level, as it is found."),
     ] = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue --out: solve only levels not in it.")
@@ -182,8 +186,11 @@ def solve_levels(
 def _recorder(domain: Domain, problems: LevelOptions, engine: EngineOptions) -> TreeRecorder:
     levels = [level for level in problems.make(domain) if not isinstance(level, LevelError)]
     sizes = {domain.for_grid(level) for level in levels}
-    if len(sizes) > 1 or not engine.is_local or engine.workers > 1 or STANDARD_INPUT in (
-        problems.levels or ()
+    if (
+        len(sizes) > 1
+        or not engine.is_local
+        or engine.workers > 1
+        or STANDARD_INPUT in (problems.levels or ())
     ):
         raise ConfigError("--tree needs levels of equal size, from files, and one worker.")
     return TreeRecorder(sizes.pop() if sizes else domain)
@@ -209,9 +216,7 @@ class _Writer(Observer):
         self.first_plan: Result | None = None
         self.advance: Callable[[], None] = lambda: None
 
-    def solve(
-        self, engine: Engine, levels: Iterable[Grid | LevelError], job: SolveJob
-    ) -> bool:
+    def solve(self, engine: Engine, levels: Iterable[Grid | LevelError], job: SolveJob) -> bool:
         """Solves the levels that are not on file; returns whether Ctrl-C ended it."""
         try:
             solve_on(engine, self.domain, self._todo(levels, job), job, self)

@@ -162,9 +162,9 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     try:
         manifest = read_json(path / MANIFEST)
         version = manifest["format_version"] if manifest["format"] == FORMAT else None
-        complete = all(key in manifest for key in ("domain", "actions", "counts", "shards"))
-    except (HipsError, KeyError, TypeError) as error:
-        raise DatasetError(f"{path / MANIFEST}: damaged ({error}).") from error
+        complete = _is_complete(manifest)
+    except (HipsError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DatasetError(f"{path / MANIFEST}: damaged ({error!r}).") from error
     if version != FORMAT_VERSION or not complete:
         raise DatasetError(
             f"{path / MANIFEST}: format version {version} is not {FORMAT_VERSION}, "
@@ -173,10 +173,27 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
+def _is_complete(manifest: dict[str, Any]) -> bool:
+    """Whether a manifest has every field that `load` uses; raises if one has the wrong form."""
+    if not all(key in manifest for key in ("domain", "shape", "actions", "counts", "shards")):
+        return False
+    domain, actions = manifest["domain"], manifest["actions"]
+    forms = [isinstance(domain["name"], str), isinstance(domain["parameters"], dict)]
+    forms += [isinstance(int(manifest["counts"]["demonstrations"]), int)]
+    forms += [len([int(side) for side in manifest["shape"]]) == 2]
+    forms += [isinstance(actions, list) and all(isinstance(one, str) for one in actions)]
+    for entry in manifest["shards"]:
+        name = entry["file"]
+        forms += [isinstance(entry["sha256"], str), Path(name).name == name != ".."]
+    if not all(forms):
+        raise TypeError("a field has the wrong form")
+    return True
+
+
 def _described_domain(path: Path, description: dict[str, Any]) -> Domain:
     try:
         return domains.create(description["name"], **description["parameters"])
-    except HipsError as error:
+    except (HipsError, TypeError, ValueError) as error:
         raise DatasetError(
             f"{path}: cannot create its domain ({error}) If it comes from a plug-in, load that."
         ) from error

@@ -18,7 +18,7 @@ from hips.domains.base import (
     parse_quality,
     replay,
 )
-from hips.errors import ConfigError
+from hips.errors import ConfigError, ContractError
 from hips.registry import Registry
 
 
@@ -35,6 +35,8 @@ def register(name: str) -> Any:
     """Class decorator that registers a domain as `name`."""
 
     def add(cls: type[Domain]) -> type[Domain]:
+        if not (isinstance(cls, type) and issubclass(cls, Domain)):
+            raise ContractError(f"'{name}' is no domain: {cls!r} is not a subclass of Domain.")
         cls.name = name
         return _REGISTRY.register(name)(cls)
 

@@ -11,6 +11,7 @@ import numpy as np
 from hips.arrays import Grid
 from hips.domains.base import Domain
 from hips.errors import is_interrupt
+from hips.interrupts import shielded
 from hips.planner.budget import Budget
 from hips.planner.improve import improve
 from hips.planner.outcomes import Outcome
@@ -68,9 +69,10 @@ class Run:
 
     def report(self, index: int, result: Result) -> None:
         """Keeps a final result and passes it to the observer."""
-        self.results[index] = result
-        if self.observer is not None:
-            self.observer.on_result(index, result)
+        with shielded():
+            self.results[index] = result
+            if self.observer is not None:
+                self.observer.on_result(index, result)
 
     def finish(self, index: int, result: Result) -> None:
         """Takes the result of a search: improves its plan, now or after all searches."""

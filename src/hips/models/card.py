@@ -132,7 +132,7 @@ def read_card(folder: Path) -> Card:
         )
     try:
         return _parse(content)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelError(f"{folder / CARD}: a field is missing or invalid ({error!r}).") from None
 
 
@@ -152,6 +152,9 @@ def _parse(content: Mapping[str, Any]) -> Card:
     )
     if card.horizon < 1:
         raise ValueError(f"invalid horizon {card.horizon}")
+    for file in (CARD, *card.files):
+        if not file or file in (".", "..") or Path(file).name != file:
+            raise ValueError(f"'{file}' is not a file of the model's own folder")
     return card
 
 

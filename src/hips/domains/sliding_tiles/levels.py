@@ -21,9 +21,7 @@ def format_line(state: Grid) -> str:
     return " ".join(str(int(symbol)) for symbol in state.ravel())
 
 
-def scan_lines(
-    lines: Iterable[str], height: int, width: int
-) -> Iterator[Grid | LevelError]:
+def scan_lines(lines: Iterable[str], height: int, width: int) -> Iterator[Grid | LevelError]:
     """The puzzles of a text, one per line.
 
     Spaces or commas separate numbers. A line of `height * width` numbers has that shape; any
