@@ -29,7 +29,7 @@ def read(handle: IO[bytes], path: Path) -> Iterator[tuple[int, Any]]:
         try:
             content = json.loads(line)
         except (ValueError, RecursionError):
-            raise HipsError(f"{path}, line {number}: not a line of JSON.") from None
+            raise HipsError(f"{path}, line {number}: not a result, but damaged JSON.") from None
         yield number, content
 
 
@@ -92,7 +92,7 @@ class Appender:
                 os.ftruncate(self._descriptor, end)
             raise HipsError(
                 f"{self.path}: cannot be written ({error.strerror}). All results so far are kept; "
-                "free some space and resume."
+                "free some space and repeat the command to continue."
             ) from error
         self.written += 1
 

@@ -210,7 +210,7 @@ def test_two_benchmarks_cannot_write_to_one_file(tmp_path: Path) -> None:
     path = tmp_path / lines.FILE
     with (
         lines.Appender(path),
-        pytest.raises(HipsError, match="another benchmark is writing"),
+        pytest.raises(HipsError, match="another process is writing"),
         lines.Appender(path),
     ):
         pass

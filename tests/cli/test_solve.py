@@ -37,7 +37,8 @@ FIELDS = {
 
 
 def records(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
+    found = [json.loads(line) for line in text.splitlines()]
+    return sorted(found, key=lambda record: int(record["index"]))
 
 
 def test_help_gives_an_example(run: Run) -> None:
@@ -289,7 +290,9 @@ def test_bad_usage(run: Run, options: tuple[str, str]) -> None:
 def test_a_bad_level_names_its_file_and_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text("00100000\n\n0010z000\n")
     result = run("solve", "line_world", "--levels", "bad.txt")
-    assert "bad.txt, line 3, column 5" in str(result.exception)
+    assert result.exit_code == 2
+    assert "level 1 cannot be read: bad.txt, line 3, column 5" in result.stderr
+    assert "1 of 2 solved" in result.stdout
 
 
 def test_memory_sizes() -> None:

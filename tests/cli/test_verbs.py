@@ -141,7 +141,7 @@ def test_a_plan_without_an_animation(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("text", "line", "column"),
-    [("0010", 1, 5), ("00x00000", 1, 3), (f"{LEVEL}\n00x", 3, 4), ("", None, None)],
+    [("0010", 1, 5), ("00x00000", 1, 3), (f"{LEVEL}\n00x", 3, 4), ("", 1, 1)],
 )
 def test_bad_levels_name_file_line_and_column(
     run: Run, tmp_path: Path, text: str, line: int | None, column: int | None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pytest
 
 from hips import domains
+from hips.arrays import Grid
 from hips.engines import LocalEngine
 from hips.methods import jobs
 from hips.methods.jobs import SolveJob, planner_for, solve_on
 from hips.methods.planner import Choice
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
-from hips.planner.rounds import ResultObserver
+from hips.planner.result import Result
+from hips.planner.rounds import ResultObserver, StopSearch
 from tests.planner.test_search import without_times
 from tests.toys import LineWorld
 
@@ -23,12 +26,18 @@ STARTS = list(TILES.sample(np.random.default_rng(0), 5))
 JOB = SolveJob(budget=Budget(max_expansions=120), seed=3)
 
 
+SMALL = np.array([[1, 0], [2, 3]], dtype=np.uint8)
+
+
+def solve_all(engine: LocalEngine, levels: Sequence[Grid], job: SolveJob) -> list[Result]:
+    found: dict[int, Result] = {}
+    solve_on(engine, TILES, enumerate(levels), job, ResultObserver(found.__setitem__))
+    return [found[index] for index in range(len(levels))]
+
+
 def test_workers_change_nothing_but_the_times() -> None:
-    alone = solve_on(LocalEngine(1), TILES, STARTS, JOB)
-    seen: list[int] = []
-    observer = ResultObserver(lambda index, _: seen.append(index))
-    apart = solve_on(LocalEngine(2), TILES, STARTS, JOB, observer)
-    assert sorted(seen) == [0, 1, 2, 3, 4]
+    alone = solve_all(LocalEngine(1), STARTS, JOB)
+    apart = solve_all(LocalEngine(2), STARTS, JOB)
     facts = [[without_times(r) | {"machine": None} for r in results] for results in (alone, apart)]
     assert facts[0] == facts[1]
     assert {result.provenance.machine["threads"] for result in apart} == {1}
@@ -40,29 +49,42 @@ def test_workers_change_nothing_but_the_times() -> None:
 
 def test_time_for_all_is_shared_by_all_workers() -> None:
     job = SolveJob(budget=Budget(max_total_seconds=0.0))
-    results = solve_on(LocalEngine(2), TILES, STARTS, job)
+    results = solve_all(LocalEngine(2), STARTS, job)
     assert [result.outcome for result in results] == [Outcome.OUT_OF_TIME] * 5
 
 
-class Interrupted:
-    """An engine that is interrupted after its first task."""
+def test_one_interrupt_ends_every_size_and_loses_nothing() -> None:
+    found: dict[int, Result] = {}
+    levels = [TILES.sample(np.random.default_rng(1), 1)[0], *STARTS[1:], SMALL, SMALL]
 
-    parallel = 2
+    def stop_at_first(index: int, result: Result) -> None:
+        found[index] = result
+        raise StopSearch
 
-    def run(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[Any, Any]]:
-        yield tasks[0], function(tasks[0])
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        solve_on(LocalEngine(1), TILES, enumerate(levels), JOB, ResultObserver(stop_at_first))
+    assert len(found) == 1
 
 
-def test_levels_that_have_not_come_back_are_interrupted() -> None:
-    levels = list(LineWorld().sample(np.random.default_rng(1), 20))
-    results = solve_on(Interrupted(), LineWorld(), levels, SolveJob())
-    solved = [result.outcome is Outcome.SOLVED for result in results]
-    first = range(0, 20, 2 * jobs.CHUNKS_PER_WORKER)
-    assert [index for index, one in enumerate(solved) if one] == list(first)
-    assert {result.outcome for result in results} == {Outcome.SOLVED, Outcome.INTERRUPTED}
+def test_streams_are_read_when_needed_and_every_level_is_solved_once() -> None:
+    total, read = 3 * jobs.WINDOW, 0
+    level = LineWorld().sample(np.random.default_rng(1), 1)[0]
+
+    def levels() -> Iterator[tuple[int, Grid]]:
+        nonlocal read
+        for read in range(1, total + 1):
+            yield read - 1, level
+
+    ahead: list[int] = []
+    seen: Counter[int] = Counter()
+
+    def count(index: int, result: Result) -> None:
+        seen[index] += 1
+        ahead.append(read - len(seen))
+
+    solve_on(LocalEngine(1), LineWorld(), levels(), SolveJob(), ResultObserver(count))
+    assert seen == Counter(range(total))
+    assert max(ahead) <= jobs.WINDOW
 
 
 def test_a_planner_is_made_once() -> None:

@@ -17,7 +17,6 @@ from hips.arrays import Grid
 from hips.cli.groups import with_groups
 from hips.cli.options import (
     MAX_COUNT,
-    STANDARD_INPUT,
     BudgetOptions,
     DomainOptions,
     EngineOptions,
@@ -163,7 +162,11 @@ def solve_levels(
     job = SolveJob(
         how.make(settings), limits.make(), improve, None if problems.levels else problems.seed
     )
-    recorder = None if output.tree is None else _recorder(own, problems, engine)
+    levels: Iterable[Grid | LevelError] = problems.make(own)
+    recorder = None
+    if output.tree is not None:
+        levels = list(levels)
+        recorder = _recorder(own, levels, engine)
     for target in (output.gif, output.tree):
         if target is not None:
             check_writable(target)
@@ -174,7 +177,7 @@ def solve_levels(
         engine_made = engine.make()
         with _progress_bar(own.name, problems.total, summary, engine_made.status) as advance:
             writer.advance = advance
-            interrupted = writer.solve(engine_made, problems.make(own), job)
+            interrupted = writer.solve(engine_made, levels, job)
     writer.close()
     if interrupted:
         again = "" if output.out is None else "; add --resume to continue"
@@ -183,16 +186,12 @@ def solve_levels(
     raise typer.Exit(exit_code(Outcome(outcome) for outcome in summary.outcomes))
 
 
-def _recorder(domain: Domain, problems: LevelOptions, engine: EngineOptions) -> TreeRecorder:
-    levels = [level for level in problems.make(domain) if not isinstance(level, LevelError)]
-    sizes = {domain.for_grid(level) for level in levels}
-    if (
-        len(sizes) > 1
-        or not engine.is_local
-        or engine.workers > 1
-        or STANDARD_INPUT in (problems.levels or ())
-    ):
-        raise ConfigError("--tree needs levels of equal size, from files, and one worker.")
+def _recorder(
+    domain: Domain, levels: Iterable[Grid | LevelError], engine: EngineOptions
+) -> TreeRecorder:
+    sizes = {domain.for_grid(one) for one in levels if not isinstance(one, LevelError)}
+    if len(sizes) > 1 or not engine.is_local or engine.workers > 1:
+        raise ConfigError("--tree needs levels of equal size and one worker.")
     return TreeRecorder(sizes.pop() if sizes else domain)
 
 

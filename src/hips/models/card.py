@@ -152,9 +152,6 @@ def _parse(content: Mapping[str, Any]) -> Card:
     )
     if card.horizon < 1:
         raise ValueError(f"invalid horizon {card.horizon}")
-    for file in (CARD, *card.files):
-        if not file or file in (".", "..") or Path(file).name != file:
-            raise ValueError(f"'{file}' is not a file of the model's own folder")
     return card
 
 
