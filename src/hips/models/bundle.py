@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from hips.errors import ModelError
 from hips.files import sha256
 from hips.models.card import CARD, Card, read_card
 from hips.models.runtime import GraphRuntime, OnnxGraph, Precision
+
+logger = logging.getLogger(__name__)
 
 SEARCH_VARIABLE = "HIPS_MODELS"
 """Environment variable: a folder of models that takes precedence over the built-in ones."""
@@ -63,8 +66,20 @@ def installed() -> dict[str, Path]:
     found: dict[str, Path] = {}
     for root in search_path():
         for card in sorted(root.glob(f"*/{CARD}")):
+            if root != shipped_folder() and not _is_readable(card.parent):
+                continue
             found.setdefault(card.parent.name, card.parent)
     return found
+
+
+def _is_readable(folder: Path) -> bool:
+    """Whether a model of the user has a valid card; warns if not, so that another one serves."""
+    try:
+        read_card(folder)
+    except ModelError as error:
+        logger.warning("%s Skipping this model.", error)
+        return False
+    return True
 
 
 def find(name_or_folder: str | Path) -> Path | None:

@@ -10,6 +10,8 @@ computing its own h shows this and the child goes back. If the evaluation ignore
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 
 from hips.arrays import Bools, Grids, Ints
@@ -19,6 +21,8 @@ from hips.planner.evaluations import Evaluation
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
 from hips.planner.protocols import Heuristic, calls_of, max_decrease_of
+
+logger = logging.getLogger(__name__)
 
 MAX_DISTANCE = 1e9
 """Upper limit of h: the search never discards a state because the heuristic gives it up."""
@@ -37,6 +41,7 @@ class Estimates:
         self.table, self.ledger, self.evaluation = table, ledger, evaluation
         self.heuristic = heuristic if evaluation.uses_heuristic else None
         self.max_decrease = max_decrease_of(heuristic)
+        self.warned = False
 
     def estimate(self, ids: Ints, parents: Ints, wanted: Bools, children: Children) -> None:
         """Sets h of the `wanted` nodes among `ids`, children of nodes `parents`; all `[M]`."""
@@ -83,6 +88,9 @@ class Estimates:
             raise ContractError(
                 f"a heuristic must return [{len(ids)}], got {list(distances.shape)}"
             )
+        if np.isnan(distances).any() and not self.warned:
+            self.warned = True
+            logger.warning("The heuristic returned NaN; the search counts it as 0.")
         sane = np.nan_to_num(distances, nan=0.0, posinf=MAX_DISTANCE).clip(0.0, MAX_DISTANCE)
         self.table.nodes["h"][ids] = sane
         slots = self.table.nodes["slot"][ids]
