@@ -12,7 +12,7 @@ from hips import domains
 from hips.domains.base import Domain
 from hips.errors import ModelError
 from hips.files import sha256
-from hips.models.card import CARD, Card, read_card
+from hips.models.card import CARD, WEIGHTS, Card, read_card
 from hips.models.runtime import GraphRuntime, OnnxGraph, Precision
 
 logger = logging.getLogger(__name__)
@@ -125,6 +125,8 @@ def _check_files(folder: Path, card: Card) -> None:
         path = folder / name
         if not name or name == ".." or Path(name).name != name:
             raise ModelError(f"{folder}: the card names a file outside its folder ({name}).")
+        if name == WEIGHTS and not path.exists():
+            continue  # only training needs them; the wheel leaves them out
         if not path.is_file():
             raise ModelError(f"{folder}: the file {name} is missing; install the model again.")
         if sha256(path) != expected:

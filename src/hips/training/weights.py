@@ -40,8 +40,11 @@ def load_weights(networks: Mapping[str, nn.Module], bundle: Bundle, grow: bool =
         ModelError: the file is missing, damaged, or for networks of other sizes.
     """
     path = bundle.folder / WEIGHTS
-    if WEIGHTS not in bundle.card.files:
-        raise ModelError(f"{bundle.folder}: has no {WEIGHTS}; install the model again.")
+    if WEIGHTS not in bundle.card.files or not path.is_file():
+        raise ModelError(
+            f"{bundle.folder}: has no {WEIGHTS}, which training and --device need. Wheels leave it "
+            "out: install from the source, or train a model."
+        )
     try:
         stored = load_file(path)
     except (OSError, SafetensorError) as error:
