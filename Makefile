@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 TORCH  := torch==2.13.0
 
-.PHONY: demo test test-slow lint type bench setup setup-dev clean
+.PHONY: demo test test-slow lint type bench wheel audit setup setup-dev clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -40,6 +40,19 @@ lint: setup-dev
 
 type: setup-dev
 	$(BIN)/mypy
+
+# The wheel as users get it: its content listed, without training weights, installed and run.
+wheel: setup-dev
+	rm -rf build dist $(VENV)/wheel
+	$(BIN)/python -m build --wheel --outdir dist
+	$(BIN)/python -m zipfile -l dist/*.whl
+	! $(BIN)/python -m zipfile -l dist/*.whl | grep -E 'safetensors|tests/'
+	$(BIN)/python -m venv $(VENV)/wheel
+	$(VENV)/wheel/bin/python -m pip install --quiet dist/*.whl
+	cd / && $(CURDIR)/$(VENV)/wheel/bin/hips solve sliding_tiles --count 1
+
+audit: setup-dev
+	$(BIN)/pip-audit --skip-editable
 
 bench: setup-dev
 	$(BIN)/python -m benchmarks
