@@ -17,6 +17,7 @@ from hips.errors import HipsError
 from hips.methods.planner import Choice, Planner
 from hips.models.bundle import shipped_folder
 from hips.models.card import read_card
+from hips.planner.evaluations import EVALUATIONS, resolve
 from hips.planner.outcomes import Outcome
 from hips.planner.settings import Settings
 from hips.seeding import stream
@@ -133,7 +134,7 @@ def test_every_two_by_three_puzzle_with_every_evaluation() -> None:
         solvable |= {state.tobytes() for state in search.layer}
     rng = np.random.default_rng(0)
     puzzles = [rng.permutation(6).astype(np.uint8).reshape(2, 3) for _ in range(700)]
-    for evaluation in ("levin_ts", "phs_star", "astar"):
+    for evaluation in (e for e in EVALUATIONS if not resolve(e).uses_heuristic):
         for close in (False, True):
             settings = Settings(evaluation=evaluation, close_on_generation=close)
             planner = Planner(tiles, Choice("low_level", settings))

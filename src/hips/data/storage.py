@@ -119,6 +119,8 @@ def load(path: Path, domain: Domain | None = None) -> Demonstrations:
     starts, actions, offsets = join_shards(shards)
     if len(starts) != (promised := manifest["counts"]["demonstrations"]):
         raise DatasetError(f"{path}: holds {len(starts)} demonstrations, not {promised}.")
+    if len(actions) and actions.max() >= len(actions_map):
+        raise DatasetError(f"{path}: uses an action that its manifest does not name.")
     actions = encode_actions(actions_map[actions], domain.spec.num_actions)
     return Demonstrations(domain, starts, actions, offsets, validation_split(starts), manifest)
 
