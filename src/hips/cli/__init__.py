@@ -26,6 +26,7 @@ from hips.cli import (
     show,
     solve,
     train,
+    web,
 )
 from hips.errors import HipsError, is_interrupt
 
@@ -46,6 +47,7 @@ for _verb in (
     sample,
     show,
     solve,
+    web,
     collect,
     minari,
     explore,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from hips import plugins
 from hips.errors import ConfigError
-from hips.planner.settings import Knob, Settings, knobs, read
+from hips.planner.settings import Knob, Settings, from_values, knobs
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 SETTINGS_PANEL = "Search settings"
@@ -63,16 +63,7 @@ def _fields(group: Any) -> tuple[Callable[..., Any], list[inspect.Parameter]]:
 def _settings() -> tuple[Callable[..., Any], list[inspect.Parameter]]:
     hints = get_type_hints(Settings)
     fields = [_option(name, _knob_hint(hints[name], knob), None) for name, knob in knobs().items()]
-    return make_settings, fields
-
-
-def make_settings(values: Mapping[str, Any]) -> Settings:
-    """Settings from command-line values, parsed from text where needed."""
-    given = {name: value for name, value in values.items() if value is not None}
-    for name, value in given.items():
-        if isinstance(value, str):
-            given[name] = read(name, value)
-    return Settings(**given)
+    return from_values, fields
 
 
 def _knob_hint(hint: Any, knob: Knob) -> Any:
