@@ -94,7 +94,7 @@ def _add_problems(app: FastAPI, floor: Floor) -> None:
 
     @app.post("/api/check")
     async def check(request: Problem) -> dict[str, Any]:
-        return await floor.task(lambda: request.open(limits).describe())
+        return await floor.task(request.check, limits)
 
     @app.post("/api/step")
     async def step(request: StepRequest) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from pydantic import Field
 from hips.arrays import Grid, Image
 from hips.domains import defaults
 from hips.domains.base import Domain
-from hips.errors import ConfigError
+from hips.errors import ConfigError, LevelError
 from hips.pictures import fitting_cell, gif_bytes, plan_frames, png_bytes
 from hips.web.limits import Limits
-from hips.web.problems import DomainChoice, GridChoice, Problem
+from hips.web.problems import DomainChoice, GridChoice, Problem, check_side
 
 GIF_SIZE = 320
 SYMBOL_CELL = 32
@@ -27,7 +27,8 @@ class PicturesRequest(GridChoice):
 
     def draw(self, limits: Limits) -> bytes:
         """One PNG `[N * H * cell, W * cell]`."""
-        domain = self.sized(limits)
+        check_side(self.height, self.width, limits)
+        domain = self.make()
         pixels = len(self.cells) * self.height * self.width * self.cell**2
         if pixels > limits.pixels:
             raise ConfigError(
@@ -60,9 +61,17 @@ def draw(domain: Domain, grid: Grid, cell: int) -> Image:
     """The domain's picture; flat cells where it cannot draw a half-drawn level."""
     inside = np.minimum(grid, domain.spec.num_symbols - 1).astype(np.uint8)
     try:
-        return domain.render(inside, cell)
+        return _sized(domain, inside).render(inside, cell)
     except Exception:  # a plug-in's drawing may not expect half-drawn levels
         return defaults.render_grid(domain.spec, inside, cell)
+
+
+def _sized(domain: Domain, grid: Grid) -> Domain:
+    """The domain of a grid; the domain itself if it rejects the half-drawn grid."""
+    try:
+        return domain.for_grid(grid)
+    except LevelError:
+        return domain
 
 
 def draw_symbols(choice: DomainChoice) -> bytes:

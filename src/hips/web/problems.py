@@ -41,17 +41,12 @@ class GridChoice(DomainChoice):
     height: int = Field(ge=1)
     width: int = Field(ge=1)
 
-    def sized(self, limits: Limits) -> Domain:
-        """The domain at this size.
+    def grid(self, cells: str) -> Grid:
+        """The grid `[H, W]` of encoded cells.
 
         Raises:
-            LevelError: the size is beyond the limits, or the domain does not support it.
+            LevelError: the cells do not fit the size.
         """
-        check_side(self.height, self.width, limits)
-        return self.make().for_grid(np.zeros((self.height, self.width), dtype=np.uint8))
-
-    def grid(self, cells: str) -> Grid:
-        """The grid `[H, W]` of encoded cells."""
         try:
             content = base64.b64decode(cells, validate=True)
         except (binascii.Error, ValueError):
@@ -73,12 +68,22 @@ class Problem(GridChoice):
         """Domain and grid.
 
         Raises:
-            LevelError: the cells are not a grid of symbols of the domain.
+            LevelError: the size is beyond the limits, or the domain rejects size or symbols.
         """
-        domain, grid = self.sized(limits), self.grid(self.cells)
+        check_side(self.height, self.width, limits)
+        grid = self.grid(self.cells)
+        domain = self.make().for_grid(grid)
         if fault := find_fault(domain, grid):
             raise LevelError(fault)
         return Start(domain, grid)
+
+    def check(self, limits: Limits) -> dict[str, Any]:
+        """The start state for the page; a half-drawn one has a fault."""
+        try:
+            return self.open(limits).describe()
+        except LevelError as error:
+            size = {"height": self.height, "width": self.width, "cells": self.cells}
+            return {**size, "text": "", "fault": error.reason, "solved": False}
 
 
 @dataclass(frozen=True, slots=True)
