@@ -63,9 +63,9 @@ export class PlanPlayer {
     const { result } = this;
     const step = Number($("scrub").value);
     const reached = result.subgoal_steps.indexOf(step);
-    const action = step ? `${step}. ${result.plan[step - 1]}` : "start";
+    const action = step ? `${step} of ${result.length}: ${result.plan[step - 1]}` : `start, ${result.length} steps`;
     const subgoal = reached >= 0 ? ` — subgoal ${reached + 1} of ${result.subgoal_steps.length}` : "";
-    $("step-label").textContent = `${action} of ${result.length}${subgoal}`;
+    $("step-label").textContent = `${action}${subgoal}`;
     if (!result.states.length) return;
     try {
       const first = Math.floor(step / CHUNK) * CHUNK;
