@@ -30,7 +30,7 @@ def served(site: Site) -> Iterator[str]:
         thread.join(timeout=10)
 
 
-@pytest.fixture()
+@pytest.fixture
 def serve() -> Iterator[Serve]:
     """Starts servers with given limits; they end with the test."""
     with ExitStack() as stack:
@@ -48,7 +48,7 @@ def address() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture()
+@pytest.fixture
 def client(address: str) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=address, timeout=60) as found:
         yield found

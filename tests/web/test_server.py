@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
+import threading
 import time
 from typing import Any
 
@@ -16,7 +18,7 @@ from hips import domains, methods
 from hips.planner.settings import knobs
 from hips.web.guard import COOKIE, Access
 from hips.web.limits import Limits
-from hips.web.server import Address
+from hips.web.server import Address, prepare
 from tests.web.conftest import Serve
 from tests.web.talking import events, sample, search
 
@@ -41,11 +43,8 @@ def test_every_domain_is_sampled_drawn_and_read_again(client: httpx.Client, name
 @pytest.mark.parametrize("name", DOMAINS)
 def test_half_drawn_levels_get_a_reason_and_a_picture(client: httpx.Client, name: str) -> None:
     problem = sample(client, name)
-    blank = {**problem, "cells": "A" * len(problem["cells"].rstrip("=")) + "=" * 0}
-    size = problem["height"] * problem["width"]
-    import base64
-
-    blank["cells"] = base64.b64encode(bytes(size)).decode()
+    empty = base64.b64encode(bytes(problem["height"] * problem["width"])).decode()
+    blank = {**problem, "cells": empty}
     assert client.post("/api/check", json=blank).json()["fault"]
     assert client.post("/api/pictures", json={**blank, "cells": [blank["cells"]]}).is_success
 
@@ -104,9 +103,7 @@ def test_step_pause_and_stop(client: httpx.Client) -> None:
         assert [next(stream)[0], next(stream)[0]] == ["started", "paused"]
 
         def command(**order: Any) -> None:
-            httpx.post(
-                str(response.url) + f"/{number}", json=order, timeout=20
-            ).raise_for_status()
+            httpx.post(str(response.url) + f"/{number}", json=order, timeout=20).raise_for_status()
 
         command(do="step", rounds=3)
         seen = list(itertools.takewhile(lambda one: one[0] != "paused", stream))
@@ -252,7 +249,7 @@ def test_the_page_is_small_and_needs_nothing_else(client: httpx.Client) -> None:
         assert "http://" not in content.replace("http://www.w3.org", "")
         assert "https://" not in content
         names = {part.split('"')[0] for part in content.split('"/static/')[1:]}
-        names |= {f"js/{part.split('"')[0]}" for part in content.split('from "./')[1:]}
+        names |= {"js/" + part.split('"')[0] for part in content.split('from "./')[1:]}
         for name in names - seen:
             seen.add(name)
             waiting.append(f"/static/{name}")
@@ -267,11 +264,7 @@ def test_beyond_this_machine_a_token_is_needed() -> None:
     assert not Address("192.0.2.1").is_local
 
 
-def test_the_token_opens_the_page(tmp_path: Any) -> None:
-    import threading
-
-    from hips.web.server import prepare
-
+def test_the_token_opens_the_page() -> None:
     site = prepare(Address("0.0.0.0", 0))
     threading.Thread(target=site.run, daemon=True).start()
     base, token = site.url.replace("0.0.0.0", "127.0.0.1").split("?token=")

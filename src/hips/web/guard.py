@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
+from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -123,7 +124,8 @@ class Guard:
             message = await receive()
             taken += len(message.get("body", b""))
             if taken > self.access.body_bytes:
-                raise Refusal(413, f"A request has at most {self.access.body_bytes:,} bytes.")
+                # FastAPI passes on only its own kind of error while it reads a body.
+                raise HTTPException(413, f"A request has at most {self.access.body_bytes:,} bytes.")
             return message
 
         return take
