@@ -6,15 +6,18 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
 from hips import plugins
 from hips.web.limits import Limits
-from tests.web.conftest import Serve
+
+if TYPE_CHECKING:
+    from tests.web.conftest import Serve
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 ROOT = Path(__file__).parents[2]
@@ -128,20 +131,21 @@ def test_paste_draw_and_solve_a_level(page: Page) -> None:
     expect(page.locator("#level-field")).to_be_visible()
     page.click("#mode-draw")
     expect(page.locator("#verdict")).to_have_text("A valid start.")
-    box = page.locator("#board").bounding_box()
-    assert box is not None
-    symbols = page.locator("#palette button")
-    symbols.nth(0).click()
-    cell = box["width"] / 7
-    page.mouse.click(box["x"] + 3.5 * cell, box["y"] + 1.5 * cell)  # over the player
+    board = page.locator("#board")
+
+    def paint(symbol: str, row: int, column: int) -> None:
+        page.get_by_role("radio", name=symbol, exact=True).click()
+        board.scroll_into_view_if_needed()
+        box = board.bounding_box()
+        assert box is not None
+        cell = box["width"] / 7
+        board.click(position={"x": (column + 0.5) * cell, "y": (row + 0.5) * cell})
+
+    paint("floor", 1, 3)  # over the player
     expect(page.locator("#verdict")).to_contain_text("Not a valid start")
     page.click("#start")
     expect(page.locator("#message")).to_contain_text("not a valid start")
-    page.get_by_role("radio", name="player", exact=True).click()
-    page.mouse.click(box["x"] + 4.5 * cell, box["y"] + 2.5 * cell)
-    expect(page.locator("#verdict")).to_have_text("A valid start.")
-    page.get_by_role("radio", name="floor", exact=True).click()
-    page.mouse.click(box["x"] + 3.5 * cell, box["y"] + 1.5 * cell)
+    paint("player", 2, 4)
     expect(page.locator("#verdict")).to_have_text("A valid start.")
     page.click("#start")
     finish(page)
@@ -247,7 +251,7 @@ def test_a_plugin_domain_works(browser: playwright.Browser, serve: Serve) -> Non
         page.click("#start")
         finish(page)
         page.click("#mode-draw")
-        assert page.locator("#palette button").count() >= 2
+        page.locator("#palette button").nth(1).wait_for()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

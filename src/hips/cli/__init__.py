@@ -58,6 +58,26 @@ for _verb in (
     _verb.register(app)
 
 
+PANELS = {
+    "Solve": ("demo", "solve", "web", "sample", "show"),
+    "Learn": ("collect", "train", "explore", "models", "export-minari", "import-minari"),
+    "Compare": ("bench",),
+    "Look up": ("domains", "methods"),
+}
+"""Groups of `hips --help`, in order."""
+
+
+def _group_verbs() -> None:
+    order = {verb: place for place, verb in enumerate(v for vs in PANELS.values() for v in vs)}
+    panel = {verb: name for name, verbs in PANELS.items() for verb in verbs}
+    for entry in (*app.registered_commands, *app.registered_groups):
+        entry.rich_help_panel = panel[str(entry.name)]
+    app.registered_commands.sort(key=lambda entry: order[str(entry.name)])
+
+
+_group_verbs()
+
+
 def _print_version(requested: bool) -> None:
     if requested:
         typer.echo(__version__)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from hips import plugins
 from hips.errors import ConfigError
@@ -48,6 +50,32 @@ def with_groups(verb: Verb) -> Verb:
     call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     return call  # type: ignore[return-value]
+
+
+def folded(*main: str) -> Callable[[Verb], Verb]:
+    """Shows the options `main` first in the help, and all others under *Search settings*."""
+
+    def fold(verb: Verb) -> Verb:
+        signature = inspect.signature(verb)
+        shown = [
+            one if one.name in main else one.replace(annotation=_in_panel(one.annotation))
+            for one in signature.parameters.values()
+        ]
+        verb.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+        verb.__annotations__ = {one.name: one.annotation for one in shown}
+        return verb
+
+    return fold
+
+
+def _in_panel(hint: Any) -> Any:
+    """The same option under *Search settings*; arguments stay where they are."""
+    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    moved = [copy.copy(one) for one in notes]
+    for one in moved:
+        if isinstance(one, OptionInfo):
+            one.rich_help_panel = SETTINGS_PANEL
+    return Annotated[(kind, *moved)] if moved else hint
 
 
 def _fields(group: Any) -> tuple[Callable[..., Any], list[inspect.Parameter]]:

@@ -12,11 +12,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from hips import methods
 from hips.arrays import Grid
-from hips.cli.groups import with_groups
+from hips.cli.groups import folded, with_groups
 from hips.cli.options import (
     BudgetOptions,
     DomainOptions,
@@ -27,6 +26,8 @@ from hips.cli.options import (
     note,
     read_file,
 )
+from hips.cli.summary import report
+from hips.cli.watch import watching
 from hips.domains.base import Domain
 from hips.errors import ConfigError
 from hips.files import write_json, write_text
@@ -41,8 +42,20 @@ from hips.planner.settings import Settings
 from hips.planner.tree import TreeRecorder
 from hips.seeding import stream
 
-PERCENTILES = (50, 90)
 GRAPHVIZ = (".dot", ".gv")
+MAIN_OPTIONS = (
+    "levels",
+    "count",
+    "seed",
+    "method",
+    "max_expansions",
+    "max_seconds",
+    "watch",
+    "out",
+    "gif",
+    "json",
+)
+"""Options shown first by `--help`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +122,9 @@ class OutputOptions:
         Path | None,
         typer.Option(help="Write the search trees as JSON, or one level's as Graphviz (.dot)."),
     ] = None
+    watch: Annotated[bool, typer.Option("--watch", help="Watch the search in the terminal.")] = (
+        False
+    )
 
 
 def register(app: typer.Typer) -> None:
@@ -116,6 +132,7 @@ def register(app: typer.Typer) -> None:
     app.command("solve")(solve_levels)
 
 
+@folded(*MAIN_OPTIONS)
 @with_groups
 def solve_levels(
     domain: DomainOptions,
@@ -149,7 +166,14 @@ def solve_levels(
     recorder = None
     if output.tree is not None:
         recorder = _recorder(own, starts, engine.workers)
-    with _progress_bar(own.name, len(starts), recorder) as observer:
+    if output.watch and engine.workers > 1:
+        raise ConfigError("--watch needs one worker.")
+    shown = (
+        watching(own, len(starts), recorder)
+        if output.watch
+        else _progress_bar(own.name, len(starts), recorder)
+    )
+    with shown as observer:
         results = solve_on(engine.make(), own, starts, job, observer)
     records = [
         _record(own, index, *pair) for index, pair in enumerate(zip(starts, results, strict=True))
@@ -162,8 +186,11 @@ def solve_levels(
         _animate(own, starts, results, output.gif)
     if recorder is not None and output.tree is not None:
         _write_trees(recorder, output.tree)
+    for file in (output.out, output.gif, output.tree):
+        if file is not None and file.exists():
+            note(f"wrote {file}")
     if not output.json:
-        _report(records)
+        report(records, None if problems.levels else own.text(starts[0]))
     raise typer.Exit(exit_code(result.outcome for result in results))
 
 
@@ -252,38 +279,3 @@ def _animate(domain: Domain, starts: Sequence[Grid], results: Sequence[Result], 
             save_gif(plan_frames(sized, start, actions), gif)
             return
     note(f"No plan found; {gif} was not written.")
-
-
-def _report(records: Sequence[dict[str, Any]]) -> None:
-    """The plan of a single level, or a table over many."""
-    console = Console()
-    if len(records) == 1:
-        _report_one(console, records[0])
-        return
-    solved = [record for record in records if record["length"] is not None]
-    table = Table("", title=f"{len(solved)} of {len(records)} solved")
-    for heading in ("mean", *(f"{p} %" for p in PERCENTILES), "max"):
-        table.add_column(heading, justify="right")
-    for label, rows in (("expansions", records), ("seconds", records), ("length", solved)):
-        values = sorted(float(row[label]) for row in rows)
-        if values:
-            middle = [values[min(len(values) - 1, len(values) * p // 100)] for p in PERCENTILES]
-            numbers = [sum(values) / len(values), *middle, values[-1]]
-            table.add_row(label, *(f"{number:.4g}" for number in numbers))
-    console.print(table)
-    others: dict[str, int] = {}
-    for record in records:
-        if record["length"] is None:
-            others[record["outcome"]] = others.get(record["outcome"], 0) + 1
-    for outcome, number in others.items():
-        console.print(f"{outcome}: {number}")
-
-
-def _report_one(console: Console, record: dict[str, Any]) -> None:
-    plural = "" if record["expansions"] == 1 else "s"
-    spent = f"{record['expansions']} expansion{plural}, {record['seconds']:.2f} s"
-    if record["length"] is None:
-        console.print(f"{record['outcome']} after {spent} {record['message']}".strip())
-        return
-    console.print(f"SOLVED in {record['length']} steps ({spent})")
-    console.print(" ".join(record["plan"]), soft_wrap=True, highlight=False)
