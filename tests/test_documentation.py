@@ -6,6 +6,7 @@ import doctest
 import importlib
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,15 +18,26 @@ from hips.cli import app
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 EXAMPLES = sorted(path for path in SOURCE.rglob("*.py") if ">>>" in path.read_text())
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+MADE = ("_build", "generated")
+"""Folders of `docs` that `make docs` writes."""
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(p for p in sorted(DOCS.rglob("*.md")) if p.relative_to(DOCS).parts[0] not in MADE),
+]
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+def name_page(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=name_page)
 def test_python_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # Dataclasses look their module up by name while they are made.
@@ -43,7 +55,7 @@ def test_examples_in_docstrings_hold(path: Path) -> None:
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "bash")], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "bash")], ids=name_page)
 def test_commands_exist_with_their_options(page: Path) -> None:
     lines = "\n".join(blocks(page, "bash")).splitlines()
     calls = [part.strip() for line in lines for part in line.split(" | ") if "hips " in part]
@@ -57,9 +69,11 @@ def test_commands_exist_with_their_options(page: Path) -> None:
         assert used <= known, f"{page.name}: {call}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_page)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+        if (page.parent / target).parent == DOCS / "generated":
+            continue
         assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
@@ -67,3 +81,28 @@ def test_every_verb_is_documented() -> None:
     text = (ROOT / "docs" / "command-line.md").read_text()
     missing = [verb for verb in COMMANDS if f"`hips {verb}" not in text]
     assert not missing
+
+
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    for needed in ("sphinx", "furo", "myst_parser"):
+        pytest.importorskip(needed, reason="the extra `docs` is not installed")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(DOCS), str(tmp_path)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    page = (tmp_path / "explanation" / "algorithm.html").read_text()
+    assert "<math" in page
+    assert not re.search(r'(src|href)="https?://[^"]*\.(js|css)', page)
+    assert "hips solve" in (tmp_path / "generated" / "commands.html").read_text()
+
+
+def test_every_page_is_in_the_site() -> None:
+    listed = (DOCS / "index.md").read_text()
+    pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES[2:]}
+    assert {page for page in pages if page not in listed} <= {"index"}
+
+
+def test_readme_begins_on_one_screen() -> None:
+    first = (ROOT / "README.md").read_text().split("## Install")[0]
+    assert len(first.splitlines()) <= 60
+    assert "arxiv.org/abs/2310.12819" in first
+    assert "@inproceedings" in first

@@ -78,6 +78,7 @@ export class ProblemPanel {
 
   async #domainChanged(variant) {
     const { domain } = this;
+    this.current = null; // the old state means nothing in the new domain
     options($("variant"), [["", "default"], ...domain.variants.map((name) => [name, name])], variant);
     $("variant-field").hidden = !domain.variants.length;
     fill($("actions"), ...domain.actions.map((name, place) => make(
@@ -155,6 +156,7 @@ export class ProblemPanel {
   }
 
   #resize(height, width, keep) {
+    if (!this.current) return;
     const cells = new Uint8Array(height * width);
     if (keep) {
       const old = decode(this.current.cells);
@@ -207,7 +209,7 @@ export class ProblemPanel {
     $("level").addEventListener("change", () => this.#set(this.pasted[Number($("level").value)], true));
     const wanted = (id) => Math.min(this.catalogue.limits.side, Math.max(1, Number($(id).value) || 1));
     $("resize").addEventListener("click", () => this.#resize(wanted("rows"), wanted("columns"), true));
-    $("clear").addEventListener("click", () => this.#resize(this.current.height, this.current.width, false));
+    $("clear").addEventListener("click", () => this.current && this.#resize(this.current.height, this.current.width, false));
     this.#listenToBoard($("board"));
   }
 
