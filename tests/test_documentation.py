@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
+from typer.testing import CliRunner
 
 from hips.cli import app
 
@@ -64,9 +65,35 @@ def test_commands_exist_with_their_options(page: Path) -> None:
         if program != "hips":
             continue
         command = COMMANDS[arguments[0]]
-        known = {name for parameter in command.params for name in parameter.opts}
+        known = {
+            name
+            for parameter in command.params
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
         used = {argument for argument in arguments[1:] if argument.startswith("--")}
         assert used <= known, f"{page.name}: {call}"
+
+
+GUIDES = [page for page in PAGES if page.parent.name in {"tutorials", "how-to"}]
+ELSEWHERE = ("web", "train", "bench", "collect")
+"""Verbs whose own tests run them: a server, and work of minutes."""
+LEVEL = "#######\n#.$@  #\n#     #\n#######\n"
+
+
+@pytest.mark.parametrize("page", [p for p in GUIDES if blocks(p, "bash")], ids=name_page)
+def test_commands_of_guides_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_levels.txt").write_text(LEVEL)
+    for line in "\n".join(blocks(page, "bash")).splitlines():
+        program, *arguments = shlex.split(line, comments=True)
+        needs = {"--device", "lama", "check"} & set(arguments)  # extras, and a trained model
+        if program != "hips" or arguments[0] in ELSEWHERE or needs:
+            continue
+        ended = CliRunner().invoke(app, [a.replace("200", "4") for a in arguments])
+        assert ended.exit_code in {0, 1}, f"{line}: {ended.output}"
+        assert ended.exception is None or isinstance(ended.exception, SystemExit), line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_page)
