@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
-from hips import __version__
+from hips import __version__  # noqa: E402
 
 project = "HIPS-ε"
 copyright = "the HIPS-ε developers"

@@ -86,7 +86,7 @@ def test_commands_of_guides_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_levels.txt").write_text(LEVEL)
-    for line in "\n".join(blocks(page, "bash")).splitlines():
+    for line in filter(None, "\n".join(blocks(page, "bash")).splitlines()):
         program, *arguments = shlex.split(line, comments=True)
         needs = {"--device", "lama", "check"} & set(arguments)  # extras, and a trained model
         if program != "hips" or arguments[0] in ELSEWHERE or needs:

@@ -11,7 +11,7 @@ from hips.benchmark.document import COLOURS, Curve, Figure
 
 WIDTH, HEIGHT = 560, 330
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 12, 46
-MOST_POINTS = 150
+MOST_POINTS = 100
 MOST_TICKS = 9
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2", "12 4")
 
@@ -72,7 +72,7 @@ def draw(figure: Figure) -> str:
         width = 1.6 + 0.8 * (len(figure.curves) - 1 - number)
         parts += _curve(figure, curve, axes, min(width, 5.0))
     legend = list(_legend(figure.curves)) if len(figure.curves) > 1 else []
-    height = HEIGHT + 18 * len(legend)
+    height = HEIGHT + (18 * len(figure.curves) if legend else 0)
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(figure.title)}" '
         f'id="figure-{escape(figure.name)}">{"".join([*parts, *legend])}</svg>'
@@ -128,12 +128,13 @@ def _curve(figure: Figure, curve: Curve, axes: Axes, width: float) -> Iterator[s
     colour = COLOURS[curve.colour % len(COLOURS)]
     name = f"<title>{escape(curve.name)}</title>"
     if curve.dots:
-        for place, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
+        for number, (x, y) in enumerate(zip(curve.x, curve.y, strict=True)):
             left = axes.left(x)
             if curve.low:
-                ends = axes.top(curve.low[place]), axes.top(curve.high[place])
+                ends = axes.top(curve.low[number]), axes.top(curve.high[number])
                 yield f'<path stroke="{colour}" d="M{left:.1f} {ends[0]:.1f}V{ends[1]:.1f}"/>'
-            yield f'<circle cx="{left:.1f}" cy="{axes.top(y):.1f}" r="4" fill="{colour}">{name}</circle>'
+            place = f'cx="{left:.1f}" cy="{axes.top(y):.1f}"'
+            yield f'<circle {place} r="4" fill="{colour}">{name}</circle>'
         return
     kept = _thinned(len(curve.x))
     xs = [axes.left(curve.x[i]) for i in kept]
@@ -171,7 +172,6 @@ def _legend(curves: Sequence[Curve]) -> Iterator[str]:
     for number, curve in enumerate(curves):
         y = HEIGHT + 18 * number + 6
         colour, dash = COLOURS[curve.colour % len(COLOURS)], DASHES[curve.colour % len(DASHES)]
-        yield (
-            f'<path d="M{LEFT} {y}h28" stroke="{colour}" stroke-width="3" '
-            f'stroke-dasharray="{dash}"/><text x="{LEFT + 36}" y="{y + 4}">{escape(curve.name)}</text>'
-        )
+        yield f'<path d="M{LEFT} {y}h28" stroke="{colour}" stroke-width="3" '
+        yield f'stroke-dasharray="{dash}"/>'
+        yield f'<text x="{LEFT + 36}" y="{y + 4}">{escape(curve.name)}</text>'

@@ -21,8 +21,10 @@ th, td { padding: .25rem .7rem; border-bottom: 1px solid #e5e5e5; text-align: ri
          white-space: nowrap; font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 2px solid #888; } tbody tr:hover { background: #f3f7fb; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); gap: 1rem; }
-.figures > figure { min-width: 0; margin: 0; } svg { width: 100%; font-size: 12px; fill: #444; } svg .grid { stroke: #e5e5e5; } svg .tick { stroke: #888; }
+.figures { display: grid; gap: 1rem;
+           grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); }
+.figures > figure { min-width: 0; margin: 0; } svg { width: 100%; font-size: 12px; fill: #444; }
+svg .grid { stroke: #e5e5e5; } svg .tick { stroke: #888; }
 figure { margin: 1rem 0; } figure img { max-width: 100%; }
 figcaption, .note { color: #555; font-size: .9rem; } pre { background: #f5f5f5; padding: 1rem;
 overflow-x: auto; } details { margin: .5rem 0; }
