@@ -31,7 +31,7 @@ async def _measure(address: str) -> tuple[int, list[float], float]:
             (await client.get("/")).raise_for_status()
             waits.append(1000 * (time.perf_counter() - asked))
             await asyncio.sleep(0.05)
-        answered = sum("event: result" in (await search).text for search in searches)
+        answered = sum("event: result" in one.text for one in await asyncio.gather(*searches))
         return answered, waits, time.perf_counter() - began
 
 

@@ -50,11 +50,16 @@ def opened(browser: playwright.Browser, url: str) -> Iterator[Page]:
         "console",
         lambda said: faults.append(said.text) if said.type in {"error", "warning"} else None,
     )
+    page.on("response", lambda said: said.status >= 400 and faults.append(refused(said)))
     page.goto(url)
     page.wait_for_selector("body[data-ready]", timeout=30_000)
     yield page
     context.close()
     assert not faults
+
+
+def refused(response: playwright.Response) -> str:
+    return f"{response.url} {response.request.post_data}"
 
 
 def choose(page: Page, domain: str) -> None:
@@ -132,6 +137,7 @@ def test_paste_draw_and_solve_a_level(page: Page) -> None:
     page.click("#mode-draw")
     expect(page.locator("#verdict")).to_have_text("A valid start.")
     board = page.locator("#board")
+    expect(board).to_have_attribute("height", "128")  # four rows: the new level is drawn
 
     def paint(symbol: str, row: int, column: int) -> None:
         page.get_by_role("radio", name=symbol, exact=True).click()

@@ -22,7 +22,11 @@ from hips.web.server import Address, prepare
 from tests.web.conftest import Serve
 from tests.web.talking import events, sample, search
 
-DOMAINS = domains.names()
+DOMAINS = [  # other tests of this process may have registered more
+    name
+    for name in domains.names()
+    if type(domains.create(name)).__module__.startswith("hips.domains.")
+]
 PATIENCE = 1.0
 """Seconds after which a search without a reader has ended."""
 
@@ -78,11 +82,11 @@ def test_a_search_streams_rounds_and_ends_with_a_plan(client: httpx.Client, name
 
 def test_every_usable_method_runs(client: httpx.Client) -> None:
     offered = client.get("/api/catalogue").json()
-    assert set(offered["methods"]) == set(methods.names())
+    assert set(offered["methods"]) >= set(methods.SHIPPED)
     assert set(offered["settings"]) == set(knobs())
-    domain = next(d for d in offered["domains"] if len(d["methods"]) > 2)
+    domain = next(d for d in offered["domains"] if d["name"] == DOMAINS[0])
     problem = sample(client, domain["name"])
-    for name in domain["methods"]:
+    for name in set(domain["methods"]) & set(methods.SHIPPED):
         last, content = search(client, {**problem, "method": name, "max_seconds": 5})[-1]
         assert last == "result", content
         assert content["method"] == name

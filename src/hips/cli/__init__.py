@@ -70,8 +70,10 @@ PANELS = {
 def _group_verbs() -> None:
     order = {verb: place for place, verb in enumerate(v for vs in PANELS.values() for v in vs)}
     panel = {verb: name for name, verbs in PANELS.items() for verb in verbs}
-    for entry in (*app.registered_commands, *app.registered_groups):
-        entry.rich_help_panel = panel[str(entry.name)]
+    for command in app.registered_commands:
+        command.rich_help_panel = panel[str(command.name)]
+    for group in app.registered_groups:
+        group.rich_help_panel = panel[str(group.name)]
     app.registered_commands.sort(key=lambda entry: order[str(entry.name)])
 
 

@@ -193,7 +193,7 @@ def _parse(request: ParseRequest, limits: Limits) -> list[dict[str, Any]]:
     if len(grids) > limits.levels:
         raise LevelError(f"{len(grids)} levels are too many; at most {limits.levels} are read")
     for grid in grids:
-        check_side(*grid.shape, limits)
+        check_side(grid.shape[0], grid.shape[1], limits)
     return [Start(domain.for_grid(grid), grid).describe() for grid in grids]
 
 

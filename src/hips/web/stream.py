@@ -179,7 +179,11 @@ class Session:
     async def _run_call(self) -> None:
         finished = asyncio.Event()
         loop = asyncio.get_running_loop()
-        self._search.call(lambda: loop.call_soon_threadsafe(finished.set))
+
+        def notify() -> None:
+            loop.call_soon_threadsafe(finished.set)
+
+        self._search.call(notify)
         while not finished.is_set():
             self._controls.changed.clear()
             if self._controls.stopping:
