@@ -20,7 +20,7 @@ async def _measure(address: str) -> tuple[int, list[float], float]:
     async with httpx.AsyncClient(base_url=address, timeout=600, limits=limits) as client:
         sampled = (await client.post("/api/sample", json={"domain": DOMAIN, "seed": 1})).json()
         problem = {name: sampled[name] for name in ("height", "width", "cells")}
-        body = {"domain": DOMAIN, **problem, "max_expansions": 50}
+        body = {"domain": DOMAIN, **problem, "max_expansions": 20}
         began = time.perf_counter()
         searches = [
             asyncio.create_task(client.post("/api/searches", json=body)) for _ in range(CLIENTS)

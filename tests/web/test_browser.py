@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,21 +138,23 @@ def test_paste_draw_and_solve_a_level(page: Page) -> None:
     page.click("#mode-draw")
     expect(page.locator("#verdict")).to_have_text("A valid start.")
     board = page.locator("#board")
-    expect(board).to_have_attribute("height", "128")  # four rows: the new level is drawn
+    # A small level is read with walls around it, at the size of the model.
+    expect(board).to_have_attribute("aria-label", re.compile("##.\\$@  ###"))
+    page.wait_for_timeout(300)
 
     def paint(symbol: str, row: int, column: int) -> None:
         page.get_by_role("radio", name=symbol, exact=True).click()
         board.scroll_into_view_if_needed()
         box = board.bounding_box()
         assert box is not None
-        cell = box["width"] / 7
+        cell = box["width"] / 10
         board.click(position={"x": (column + 0.5) * cell, "y": (row + 0.5) * cell})
 
-    paint("floor", 1, 3)  # over the player
+    paint("floor", 4, 4)  # over the player
     expect(page.locator("#verdict")).to_contain_text("Not a valid start")
     page.click("#start")
     expect(page.locator("#message")).to_contain_text("not a valid start")
-    paint("player", 2, 4)
+    paint("player", 5, 5)
     expect(page.locator("#verdict")).to_have_text("A valid start.")
     page.click("#start")
     finish(page)

@@ -92,7 +92,8 @@ export class PlanPlayer {
   #strip(first) {
     if (!this.strips.has(first)) {
       const states = this.result.states.slice(first, first + CHUNK);
-      const cell = Math.max(6, Math.floor(300 / Math.max(this.problem.height, this.problem.width)));
+      const size = Math.max(this.problem.height, this.problem.width);
+      const cell = Math.min(64, Math.max(6, Math.floor(300 / size)));
       this.strips.set(first, pictures(this.problem, states, cell));
     }
     return this.strips.get(first);
