@@ -31,7 +31,11 @@ async def _measure(address: str) -> tuple[int, list[float], float]:
             (await client.get("/")).raise_for_status()
             waits.append(1000 * (time.perf_counter() - asked))
             await asyncio.sleep(0.05)
-        answered = sum("event: result" in one.text for one in await asyncio.gather(*searches))
+        texts = [one.text for one in await asyncio.gather(*searches)]
+        answered = sum("event: result" in text for text in texts)
+        for text in texts:
+            if "event: result" not in text:
+                print("not answered:", text[-300:])
         return answered, waits, time.perf_counter() - began
 
 

@@ -28,6 +28,7 @@ from hips.web.problems import Problem, Start
 
 PLANNERS = 12
 """Wired methods kept for the next search."""
+_BUILDING = threading.Lock()
 
 
 class SearchRequest(Problem):
@@ -56,9 +57,14 @@ class Steppable(Protocol):
         ...
 
 
-@lru_cache(PLANNERS)
 def planner_of(domain: Domain, choice: Choice) -> Planner:
-    """The planner of a choice; the last ones are kept."""
+    """The planner of a choice; the last ones are kept, and each is built once."""
+    with _BUILDING:
+        return _build(domain, choice)
+
+
+@lru_cache(PLANNERS)
+def _build(domain: Domain, choice: Choice) -> Planner:
     return Planner(domain, choice)
 
 
