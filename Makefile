@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 TORCH  := torch==2.13.0
 
-.PHONY: demo test test-slow lint type bench wheel audit setup setup-dev clean
+.PHONY: demo docs test test-slow lint type bench wheel audit setup setup-dev clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -18,8 +18,9 @@ $(VENV)/.core: pyproject.toml | $(BIN)/python
 # Everything the tests touch. torch comes first: a range would pull a build with GPU libraries.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pip install --quiet --editable '.[train,bench,minari,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[train,bench,minari,serve,docs,dev]'
 	-$(BIN)/python -m pip install --quiet --editable '.[baselines]'  # tests skip what is missing
+	-$(BIN)/python -m pip install --quiet --editable '.[ray]'
 	@touch $@ $(VENV)/.core
 
 setup: $(VENV)/.core
@@ -53,6 +54,10 @@ wheel: setup-dev
 
 audit: setup-dev
 	$(BIN)/pip-audit --skip-editable
+
+# The site, offline; warnings are errors.
+docs: setup-dev
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build
 
 bench: setup-dev
 	$(BIN)/python -m benchmarks

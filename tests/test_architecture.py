@@ -26,6 +26,7 @@ ORDER = (
     "parts",
     "methods",
     "benchmark",
+    "web",
     "cli",
 )
 FOUNDATIONS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -63,6 +64,20 @@ def save_gif(
 ) -> None:
     """Writes RGB pictures as a looping GIF that holds the last one, atomically."""
     _require_suffix(path, ".gif")
+    content = gif_bytes(frames, frame_milliseconds)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def png_bytes(image: Image) -> bytes:
+    """An RGB picture as PNG."""
+    target = io.BytesIO()
+    PillowImage.fromarray(image).save(target, format="PNG")
+    return target.getvalue()
+
+
+def gif_bytes(frames: Sequence[Image], frame_milliseconds: int = FRAME_MILLISECONDS) -> bytes:
+    """RGB pictures as a looping GIF that holds the last one."""
     if not frames:
         raise ConfigError("An animation needs at least one frame.")
     palette = _shared_palette(frames)
@@ -71,16 +86,17 @@ def save_gif(
         for frame in frames
     ]
     durations = [frame_milliseconds] * (len(frames) - 1) + [LAST_FRAME_MILLISECONDS]
-    with replacing(path) as temporary:
-        pictures[0].save(
-            temporary,
-            format="GIF",
-            save_all=True,
-            append_images=pictures[1:],
-            duration=durations,
-            loop=0,
-            optimize=False,
-        )
+    target = io.BytesIO()
+    pictures[0].save(
+        target,
+        format="GIF",
+        save_all=True,
+        append_images=pictures[1:],
+        duration=durations,
+        loop=0,
+        optimize=False,
+    )
+    return target.getvalue()
 
 
 def ansi(domain: Domain, state: Grid, max_columns: int = 60) -> Text:

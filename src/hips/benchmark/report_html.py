@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import re
 from html import escape
-from typing import Any
 
-from hips.benchmark.document import COLOURS, Curve, Document, Figure, Section, Table
-from hips.errors import MissingExtraError
+from hips.benchmark import charts
+from hips.benchmark.document import Document, Figure, Section, Table
 
 STYLE = """
 :root { color-scheme: light; }
@@ -22,40 +21,31 @@ th, td { padding: .25rem .7rem; border-bottom: 1px solid #e5e5e5; text-align: ri
          white-space: nowrap; font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 2px solid #888; } tbody tr:hover { background: #f3f7fb; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(28rem, 1fr)); gap: 1rem; }
-.figures > div { min-width: 0; overflow: hidden; }
+.figures { display: grid; gap: 1rem;
+           grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); }
+.figures > figure { min-width: 0; margin: 0; } svg { width: 100%; font-size: 12px; fill: #444; }
+svg .grid { stroke: #e5e5e5; } svg .tick { stroke: #888; }
 figure { margin: 1rem 0; } figure img { max-width: 100%; }
 figcaption, .note { color: #555; font-size: .9rem; } pre { background: #f5f5f5; padding: 1rem;
 overflow-x: auto; } details { margin: .5rem 0; }
 @media (max-width: 40rem) { body { padding: .5rem; } .figures { grid-template-columns: 1fr; } }
 """
 
-# A chart takes the width available when it was drawn; the page may have changed since.
-RESIZE = """
-window.addEventListener("load", () =>
-  document.querySelectorAll(".plotly-graph-div").forEach(chart => Plotly.Plots.resize(chart)));
-"""
-
 
 def render(document: Document) -> str:
     """The whole page."""
-    try:
-        import plotly.offline
-    except ImportError:
-        raise MissingExtraError("An HTML report", "bench") from None
     links = " ".join(f'<a href="#{s.name}">{escape(s.name)}</a>' for s in document.sections)
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<link rel="icon" href="data:,">',
-        f"<title>{escape(document.title)}</title><style>{STYLE}</style>",
-        f"<script>{plotly.offline.get_plotlyjs()}</script></head><body>",
+        f"<title>{escape(document.title)}</title><style>{STYLE}</style></head><body>",
         f"<h1>{escape(document.title)}</h1>",
         *(f"<p>{_text(text)}</p>" for text in document.about),
         f"<nav>{links}</nav>",
         *(_section(section) for section in document.sections),
         _appendix(document),
-        f"<script>{RESIZE}</script></body></html>",
+        "</body></html>",
     ]
     return "\n".join(parts) + "\n"
 
@@ -105,99 +95,8 @@ def _table(table: Table) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    import plotly.graph_objects
-
-    made = plotly.graph_objects.Figure(data=_traces(figure), layout=_layout(figure))
-    return str(
-        made.to_html(
-            full_html=False,
-            include_plotlyjs=False,
-            div_id=f"figure-{figure.name}",
-            default_height="24rem",
-            config={"displaylogo": False, "responsive": True},
-        )
-    )
-
-
-def _traces(figure: Figure) -> list[dict[str, Any]]:
-    traces: list[dict[str, Any]] = []
-    for curve in figure.curves:
-        colour = COLOURS[curve.colour % len(COLOURS)]
-        shape = "hv" if figure.steps else "linear"
-        if curve.low and not curve.dots:
-            traces.append(_band(curve, colour, figure.steps))
-        trace = {
-            "type": "scatter",
-            "name": curve.name,
-            "x": list(curve.x),
-            "y": list(curve.y),
-            "mode": "markers" if curve.dots else "lines",
-            "line": {"color": colour, "shape": shape},
-            "marker": {"color": colour, "size": 7},
-            "legendgroup": curve.name,
-        }
-        if curve.low and curve.dots:
-            up = [high - y for high, y in zip(curve.high, curve.y, strict=True)]
-            down = [y - low for low, y in zip(curve.low, curve.y, strict=True)]
-            trace["error_y"] = {"type": "data", "array": up, "arrayminus": down}
-        traces.append(trace)
-    return traces
-
-
-def _band(curve: Curve, colour: str, steps: bool) -> dict[str, Any]:
-    """The interval of a curve: forwards along its lower end, back along its upper end."""
-    x, low = _stairs(curve.x, curve.low) if steps else (list(curve.x), list(curve.low))
-    high = _stairs(curve.x, curve.high)[1] if steps else list(curve.high)
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return {
-        "type": "scatter",
-        "x": [*x, *reversed(x)],
-        "y": [*low, *reversed(high)],
-        "fill": "toself",
-        "fillcolor": f"rgba({red},{green},{blue},0.12)",
-        "line": {"width": 0},
-        "mode": "lines",
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "legendgroup": curve.name,
-    }
-
-
-def _stairs(x: tuple[float, ...], y: tuple[float, ...]) -> tuple[list[float], list[float]]:
-    """The corners of a step function."""
-    corners = [(x[0], y[0])] if x else []
-    for place in range(1, len(x)):
-        corners += [(x[place], y[place - 1]), (x[place], y[place])]
-    return [a for a, _ in corners], [b for _, b in corners]
-
-
-def _layout(figure: Figure) -> dict[str, Any]:
-    x_axis: dict[str, Any] = {"title": {"text": figure.x_label}}
-    if figure.log_x:
-        x_axis["type"] = "log"
-    if figure.categories:
-        places = list(range(len(figure.categories)))
-        x_axis.update(tickvals=places, ticktext=list(figure.categories))
-    layout: dict[str, Any] = {
-        "title": {"text": figure.title, "font": {"size": 15}},
-        "xaxis": x_axis,
-        "yaxis": {"title": {"text": figure.y_label}, "rangemode": "tozero"},
-        "template": "plotly_white",
-        "margin": {"l": 60, "r": 20, "t": 60, "b": 50},
-        "showlegend": len(figure.curves) > 1,
-        "legend": {"orientation": "h", "y": -0.2},
-    }
-    shapes = []
-    if figure.level is not None:
-        ends = {"xref": "paper", "x0": 0, "x1": 1, "y0": figure.level, "y1": figure.level}
-        shapes.append({"type": "line", **ends, "line": {"color": "grey", "width": 1}})
-    if figure.diagonal:
-        top = max((value for curve in figure.curves for value in (*curve.x, *curve.y)), default=1)
-        shapes.append(
-            {"type": "line", "x0": 1, "y0": 1, "x1": top, "y1": top, "line": {"color": "grey"}}
-        )
-        layout["yaxis"] = {"title": {"text": figure.y_label}, "type": "log"}
-    return {**layout, "shapes": shapes}
+    caption = f"<figcaption>{escape(figure.title)}</figcaption>"
+    return f"<figure>{caption}{charts.draw(figure)}</figure>"
 
 
 def _appendix(document: Document) -> str:
@@ -208,5 +107,5 @@ def _appendix(document: Document) -> str:
     )
     return (
         f"<h2>Commands</h2><pre>{commands}</pre>"
-        f"<h2>Environment</h2><table><tbody>{rows}</tbody></table>"
+        f'<h2>Environment</h2><div class="scroll"><table><tbody>{rows}</tbody></table></div>'
     )

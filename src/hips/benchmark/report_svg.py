@@ -31,6 +31,7 @@ def write(document: Document, folder: Path) -> list[Path]:
 
 def _draw(figure: Figure, path: Path) -> None:
     from matplotlib.figure import Figure as Canvas
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     canvas = Canvas(figsize=SIZE, layout="constrained")
     axes = canvas.subplots()
@@ -48,6 +49,9 @@ def _draw(figure: Figure, path: Path) -> None:
             )
     if figure.log_x:
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
     if figure.categories:
         axes.set_xticks(range(len(figure.categories)), figure.categories)
     if figure.level is not None:

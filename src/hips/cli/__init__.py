@@ -26,6 +26,7 @@ from hips.cli import (
     show,
     solve,
     train,
+    web,
 )
 from hips.errors import HipsError, is_interrupt
 from hips.interrupts import treat_termination_as_interrupt
@@ -47,6 +48,7 @@ for _verb in (
     sample,
     show,
     solve,
+    web,
     collect,
     minari,
     explore,
@@ -55,6 +57,28 @@ for _verb in (
     bench,
 ):
     _verb.register(app)
+
+
+PANELS = {
+    "Solve": ("demo", "solve", "web", "sample", "show"),
+    "Learn": ("collect", "train", "explore", "models", "export-minari", "import-minari"),
+    "Compare": ("bench",),
+    "Look up": ("domains", "methods"),
+}
+"""Groups of `hips --help`, in order."""
+
+
+def _group_verbs() -> None:
+    order = {verb: place for place, verb in enumerate(v for vs in PANELS.values() for v in vs)}
+    panel = {verb: name for name, verbs in PANELS.items() for verb in verbs}
+    for command in app.registered_commands:
+        command.rich_help_panel = panel[str(command.name)]
+    for group in app.registered_groups:
+        group.rich_help_panel = panel[str(group.name)]
+    app.registered_commands.sort(key=lambda entry: order[str(entry.name)])
+
+
+_group_verbs()
 
 
 def _print_version(requested: bool) -> None:

@@ -151,15 +151,9 @@ def _animate(domain: Domain, states: Grids, results: Sequence[Result], path: Pat
     """Animates the first plan found."""
     for state, result in zip(states, results, strict=True):
         if result.outcome is Outcome.SOLVED:
-            ends = np.cumsum([segment.steps for segment in result.segments])
-            subgoals = [
-                int(end)
-                for end, segment in zip(ends, result.segments, strict=True)
-                if segment.kind == "subgoal"
-            ]
             plan = domain.spec.action_indices(result.plan)
             cell = fitting_cell(domain, 320)
-            save_gif(plan_frames(domain, state, plan, cell, subgoals), path)
+            save_gif(plan_frames(domain, state, plan, cell, result.subgoal_steps), path)
             return
 
 

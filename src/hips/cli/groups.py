@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar, get_type_hints
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from hips import plugins
 from hips.errors import ConfigError
-from hips.planner.settings import Knob, Settings, knobs, read
+from hips.planner.settings import Knob, Settings, from_values, knobs
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 SETTINGS_PANEL = "Search settings"
@@ -50,6 +52,32 @@ def with_groups(verb: Verb) -> Verb:
     return call  # type: ignore[return-value]
 
 
+def folded(*main: str) -> Callable[[Verb], Verb]:
+    """Shows the options `main` first in the help, and all others under *Search settings*."""
+
+    def fold(verb: Verb) -> Verb:
+        signature = inspect.signature(verb)
+        shown = [
+            one if one.name in main else one.replace(annotation=_in_panel(one.annotation))
+            for one in signature.parameters.values()
+        ]
+        verb.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+        verb.__annotations__ = {one.name: one.annotation for one in shown}
+        return verb
+
+    return fold
+
+
+def _in_panel(hint: Any) -> Any:
+    """The same option under *Search settings*; arguments stay where they are."""
+    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    moved = [copy.copy(one) for one in notes]
+    for one in moved:
+        if isinstance(one, OptionInfo):
+            one.rich_help_panel = SETTINGS_PANEL
+    return Annotated[(kind, *moved)] if moved else hint
+
+
 def _fields(group: Any) -> tuple[Callable[..., Any], list[inspect.Parameter]]:
     hints = get_type_hints(group, include_extras=True)
     fields = []
@@ -63,16 +91,7 @@ def _fields(group: Any) -> tuple[Callable[..., Any], list[inspect.Parameter]]:
 def _settings() -> tuple[Callable[..., Any], list[inspect.Parameter]]:
     hints = get_type_hints(Settings)
     fields = [_option(name, _knob_hint(hints[name], knob), None) for name, knob in knobs().items()]
-    return make_settings, fields
-
-
-def make_settings(values: Mapping[str, Any]) -> Settings:
-    """Settings from command-line values, parsed from text where needed."""
-    given = {name: value for name, value in values.items() if value is not None}
-    for name, value in given.items():
-        if isinstance(value, str):
-            given[name] = read(name, value)
-    return Settings(**given)
+    return from_values, fields
 
 
 def _knob_hint(hint: Any, knob: Knob) -> Any:

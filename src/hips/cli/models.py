@@ -50,14 +50,18 @@ def list_models(
 
 
 def _print_table(cards: dict[str, Card]) -> None:
-    table = Table("model", "domain", "data", "minutes", "parts", box=None)
+    table = Table("model", box=None)
+    table.add_column("plans", justify="right")
+    table.add_column("minutes", justify="right")
+    table.add_column("parts and scores", overflow="fold")
     for name, card in cards.items():
         minutes = sum(
             _minutes(stage) for part in card.parts.values() for stage in part.training.values()
         )
         count = card.facts.get("data", {}).get("demonstrations", 0)
         listed = "\n".join(_headline(part, card) for part in card.parts)
-        table.add_row(name, card.domain, f"{count:,}", f"{minutes:.0f}", listed)
+        of = name if name == card.domain else f"{name} ({card.domain})"
+        table.add_row(of, f"{count:,}", f"{minutes:.0f}", listed)
         table.add_section()
     Console().print(table)
     if not cards:
@@ -68,7 +72,7 @@ def _headline(name: str, card: Card) -> str:
     """A part and its headline score."""
     score = parts.get(name).headline if name in parts.names() else ""
     value = card.parts[name].scores.get(score)
-    return name if value is None else f"{name} ({score} {value:.3f})"
+    return name if value is None else f"{name}: {score.replace('_', ' ')} {value:.3f}"
 
 
 def _minutes(stage: dict[str, Any] | None) -> float:

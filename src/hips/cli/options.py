@@ -109,9 +109,9 @@ class EngineOptions:
     address: AddressOption = None
 
     @property
-    def is_local(self) -> bool:
-        """Whether tasks run on this machine without Ray."""
-        return self.engine == LOCAL
+    def is_alone(self) -> bool:
+        """Whether tasks run one after the other on this machine."""
+        return self.engine == LOCAL and self.workers == 1
 
     def make(self) -> Engine:
         """The engine."""

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from hips.arrays import Grid
+from hips.cli.summary import Summary
 from hips.domains.base import Domain
 from hips.errors import ConfigError, HipsError
 from hips.files import is_special
 from hips.json_lines import Appender, read
 from hips.planner.result import Result
-
-PERCENTILES = (50, 90)
-SHOWN_DIGITS = 3
-"""Significant digits of a value in the summary; so many values need a bounded number of bins."""
 
 
 def level_digest(level: Grid) -> str:
@@ -122,70 +115,6 @@ class Output:
         """Writes a record to the file, if there is one."""
         if self.appender is not None:
             self.appender.write(record)
-
-
-class Summary:
-    """Counts over any number of records, in bounded memory."""
-
-    def __init__(self) -> None:
-        self.outcomes: Counter[str] = Counter()
-        self._bins: dict[str, Counter[float]] = {}
-        self._sums: dict[str, float] = {}
-        self.only: dict[str, Any] | None = None
-
-    def __len__(self) -> int:
-        return self.outcomes.total()
-
-    def add(self, record: dict[str, Any]) -> None:
-        """Counts a record."""
-        self.only = record if not len(self) else None
-        self.outcomes[record["outcome"]] += 1
-        for name in ("expansions", "seconds", "length"):
-            if record[name] is not None:
-                value = float(record[name])
-                bins = self._bins.setdefault(name, Counter())
-                bins[float(f"{value:.{SHOWN_DIGITS}g}")] += 1
-                self._sums[name] = self._sums.get(name, 0.0) + value
-
-    def print(self) -> None:
-        """The plan of a single level, or a table over many."""
-        console = Console()
-        if self.only is not None:
-            _print_one(console, self.only)
-            return
-        table = Table("", title=f"{self.outcomes['SOLVED']} of {len(self)} solved")
-        for heading in ("mean", *(f"{p} %" for p in PERCENTILES), "max"):
-            table.add_column(heading, justify="right")
-        for name, bins in self._bins.items():
-            numbers = [
-                self._sums[name] / bins.total(),
-                *(_percentile(bins, share) for share in PERCENTILES),
-                max(bins),
-            ]
-            table.add_row(name, *(f"{number:.4g}" for number in numbers))
-        console.print(table)
-        for outcome, number in self.outcomes.items():
-            if outcome != "SOLVED":
-                console.print(f"{outcome}: {number}")
-
-
-def _percentile(bins: Counter[float], share: int) -> float:
-    place = min(bins.total() - 1, bins.total() * share // 100)
-    for value in sorted(bins):
-        place -= bins[value]
-        if place < 0:
-            return value
-    return 0.0
-
-
-def _print_one(console: Console, record: dict[str, Any]) -> None:
-    plural = "" if record["expansions"] == 1 else "s"
-    spent = f"{record['expansions']} expansion{plural}, {record['seconds']:.2f} s"
-    if record["length"] is None:
-        console.print(f"{record['outcome']} after {spent} {record['message']}".strip())
-        return
-    console.print(f"SOLVED in {record['length']} steps ({spent})")
-    console.print(" ".join(record["plan"]), soft_wrap=True, highlight=False)
 
 
 def as_line(record: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from hips import methods
 from hips.arrays import Grid
-from hips.cli.groups import with_groups
+from hips.cli.groups import folded, with_groups
 from hips.cli.options import (
     MAX_COUNT,
     BudgetOptions,
@@ -26,7 +26,9 @@ from hips.cli.options import (
     note,
     scan_file,
 )
-from hips.cli.records import Output, Summary, as_line, make_record, opened, run_digest
+from hips.cli.records import Output, as_line, make_record, opened, run_digest
+from hips.cli.summary import Summary
+from hips.cli.watch import watching
 from hips.domains.base import Domain
 from hips.engines import Engine
 from hips.errors import ConfigError, LevelError, is_interrupt
@@ -44,6 +46,19 @@ from hips.seeding import stream
 
 SAMPLED_AT_ONCE = 1024
 GRAPHVIZ = (".dot", ".gv")
+MAIN_OPTIONS = (
+    "levels",
+    "count",
+    "seed",
+    "method",
+    "max_expansions",
+    "max_seconds",
+    "watch",
+    "out",
+    "gif",
+    "json",
+)
+"""Options shown first by `--help`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +140,9 @@ class OutputOptions:
         Path | None,
         typer.Option(help="Write the search trees as JSON, or one level's as Graphviz (.dot)."),
     ] = None
+    watch: Annotated[bool, typer.Option("--watch", help="Watch the search in the terminal.")] = (
+        False
+    )
 
 
 def register(app: typer.Typer) -> None:
@@ -132,6 +150,7 @@ def register(app: typer.Typer) -> None:
     app.command("solve")(solve_levels)
 
 
+@folded(*MAIN_OPTIONS)
 @with_groups
 def solve_levels(
     domain: DomainOptions,
@@ -170,15 +189,20 @@ def solve_levels(
     for target in (output.gif, output.tree):
         if target is not None:
             check_writable(target)
+    if output.watch and not engine.is_alone:
+        raise ConfigError("--watch needs one worker on this machine.")
     summary = Summary()
     run = run_digest(own, job)
     with opened(output.out, output.resume, run, summary) as out:
         writer = _Writer(own, run, out, summary, output, recorder)
         engine_made = engine.make()
-        with _progress_bar(own.name, problems.total, summary, engine_made.status) as advance:
-            writer.advance = advance
-            interrupted = writer.solve(engine_made, levels, job)
-    writer.close()
+        if output.watch:
+            shown = watching(own, problems.total, writer)
+        else:
+            shown = _progress_bar(own.name, problems.total, writer, engine_made.status)
+        with shown as observer:
+            interrupted = writer.solve(engine_made, levels, job, observer)
+    writer.close(drawn=not problems.levels)
     if interrupted:
         again = "" if output.out is None else "; add --resume to continue"
         note(f"interrupted after {len(summary):,} levels{again}")
@@ -190,7 +214,7 @@ def _recorder(
     domain: Domain, levels: Iterable[Grid | LevelError], engine: EngineOptions
 ) -> TreeRecorder:
     sizes = {domain.for_grid(one) for one in levels if not isinstance(one, LevelError)}
-    if len(sizes) > 1 or not engine.is_local or engine.workers > 1:
+    if len(sizes) > 1 or not engine.is_alone:
         raise ConfigError("--tree needs levels of equal size and one worker.")
     return TreeRecorder(sizes.pop() if sizes else domain)
 
@@ -213,12 +237,21 @@ class _Writer(Observer):
         self.notes: dict[str, None] = {}
         self.first_error: LevelError | None = None
         self.first_plan: Result | None = None
-        self.advance: Callable[[], None] = lambda: None
+        self.last_start: Grid | None = None
 
-    def solve(self, engine: Engine, levels: Iterable[Grid | LevelError], job: SolveJob) -> bool:
-        """Solves the levels that are not on file; returns whether Ctrl-C ended it."""
+    def solve(
+        self,
+        engine: Engine,
+        levels: Iterable[Grid | LevelError],
+        job: SolveJob,
+        observer: Observer,
+    ) -> bool:
+        """Solves the levels that are not on file; returns whether Ctrl-C ended it.
+
+        The observer shows the searches and passes them on to this writer.
+        """
         try:
-            solve_on(engine, self.domain, self._todo(levels, job), job, self)
+            solve_on(engine, self.domain, self._todo(levels, job), job, observer)
         except (KeyboardInterrupt, SystemError) as error:
             if not is_interrupt(error):
                 raise
@@ -259,10 +292,10 @@ class _Writer(Observer):
             self.first_plan = result
         if self.recorder is not None:
             self.recorder.on_result(index, result)
-        self.advance()
+        self.last_start = result.start
 
-    def close(self) -> None:
-        """Shows the summary and writes pictures and trees."""
+    def close(self, drawn: bool) -> None:
+        """Shows the summary, with the level if it was drawn here, and writes pictures and trees."""
         if self.first_error is not None and set(self.summary.outcomes) == {
             Outcome.INVALID_INPUT.value
         }:
@@ -273,14 +306,35 @@ class _Writer(Observer):
             _animate(self.domain, self.first_plan, self.options.gif)
         if self.recorder is not None and self.options.tree is not None:
             _write_trees(self.recorder, self.options.tree)
+        for file in (self.options.out, self.options.gif, self.options.tree):
+            if file is not None and file.exists():
+                note(f"wrote {file}")
         if not self.options.json and len(self.summary):
-            self.summary.print()
+            level = self.last_start if drawn else None
+            self.summary.print(None if level is None else self.domain.for_grid(level).text(level))
+
+
+class _Counting(Observer):
+    """Moves a progress bar with every result, and passes everything on to a writer."""
+
+    def __init__(self, writer: _Writer, moved: Callable[[], None]) -> None:
+        self.writer, self.moved = writer, moved
+        self.wants_rounds = writer.wants_rounds
+
+    def on_round(self, round: Round) -> None:
+        """Passes the round on."""
+        self.writer.on_round(round)
+
+    def on_result(self, index: int, result: Result) -> None:
+        """Passes the result on, then counts it."""
+        self.writer.on_result(index, result)
+        self.moved()
 
 
 @contextmanager
 def _progress_bar(
-    label: str, total: int | None, summary: Summary, status: Callable[[], str]
-) -> Iterator[Callable[[], None]]:
+    label: str, total: int | None, writer: _Writer, status: Callable[[], str]
+) -> Iterator[Observer]:
     """Counts finished and solved levels on stderr if it is a terminal."""
     columns = (
         TextColumn("solving {task.description}"),
@@ -292,11 +346,11 @@ def _progress_bar(
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total, solved=0, status="")
 
-        def advance() -> None:
-            solved = summary.outcomes[Outcome.SOLVED.value]
-            bar.update(task, completed=len(summary), solved=solved, status=status())
+        def moved() -> None:
+            solved = writer.summary.outcomes[Outcome.SOLVED.value]
+            bar.update(task, completed=len(writer.summary), solved=solved, status=status())
 
-        yield advance
+        yield _Counting(writer, moved)
 
 
 def _write_trees(recorder: TreeRecorder, path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -139,6 +140,18 @@ class Result:
     def length(self) -> int | None:
         """Low-level actions of the plan; None without a plan."""
         return len(self.plan) if self.solved else None
+
+    @property
+    def subgoal_steps(self) -> tuple[int, ...]:
+        """Numbers of low-level steps after which the plan reaches a subgoal.
+
+        >>> path = (Segment("subgoal", "7", 3), Segment("action", "up", 1))
+        >>> Result(Outcome.SOLVED, ("up",) * 4, path).subgoal_steps
+        (3,)
+        """
+        ends = accumulate(segment.steps for segment in self.segments)
+        pairs = zip(ends, self.segments, strict=True)
+        return tuple(end for end, segment in pairs if segment.kind == "subgoal")
 
     @property
     def states(self) -> Grids:

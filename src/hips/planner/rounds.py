@@ -54,6 +54,7 @@ class Offered:
         h: `[M]`, estimated remaining steps.
         guessed: `[M]`, whether h was only derived from the parent's.
         keys: `[M]`, evaluation.
+        tiers: `[M]`, 1 for actions in the limit ε → 0; a lower tier is expanded first.
         goals: `[M]`, whether they are goals.
         accepted: `[M]`, whether the edge is new or better than the known one.
     """
@@ -70,6 +71,7 @@ class Offered:
     h: Floats
     guessed: Bools
     keys: Floats
+    tiers: Ints
     goals: Bools
     accepted: Bools
 
@@ -147,6 +149,7 @@ def describe_offered(
         records["h"][edges.ids].astype(np.float64),
         records["guessed"][edges.ids] > 0,
         edges.keys,
+        children.tiers.astype(np.int64),
         edges.goals,
         accepted,
     )

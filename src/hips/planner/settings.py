@@ -256,6 +256,20 @@ def read(name: str, text: str) -> Value:
     return value
 
 
+def from_values(values: Mapping[str, Any]) -> Settings:
+    """Settings from values by name, parsed where they are text; None is unset.
+
+    >>> from_values({"epsilon": "0+", "horizon": 8, "top_p": None}).given()
+    {'epsilon': 0.0, 'horizon': 8}
+    """
+    given = {
+        name: read(name, value) if isinstance(value, str) else value
+        for name, value in values.items()
+        if value is not None
+    }
+    return Settings().completed(given)
+
+
 def spell(values: Mapping[str, Value]) -> str:
     """Settings as one line of text, in the order of their declaration.
 

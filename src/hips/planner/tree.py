@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -35,6 +36,7 @@ class TreeNode:
         h: estimated remaining steps.
         guessed: whether h was only derived from the parent's.
         key: evaluation; None for the root.
+        tier: 1 for an action in the limit ε → 0; a lower tier is expanded first.
         goal: whether it is a goal.
         expanded: 1-based number of its expansion; None if not expanded.
         state: the grid.
@@ -53,6 +55,7 @@ class TreeNode:
     h: float
     guessed: bool
     key: float | None
+    tier: int
     goal: bool
     expanded: int | None
     state: Grid
@@ -114,61 +117,88 @@ class TreeRecorder(Observer):
             tree = self.trees.setdefault(problem, Tree(self.domain))
             number = int(expanded.nodes[row])
             if number not in tree.nodes:
-                tree.nodes[number] = _root(number, expanded.states[row])
+                tree.nodes[number] = root_node(number, expanded.states[row])
             tree.expansions += 1
             node = tree.nodes[number]
             node.expanded, node.h, node.guessed = tree.expansions, float(expanded.h[row]), False
-        for place, row in enumerate(round.offered.parents.tolist()):
-            self._add(round, place, row)
-        self._add_rejected(round)
+        for row, child in accepted_children(self.domain, round):
+            self.trees[int(expanded.problems[row])].nodes[child.number] = child
+        for row, proposal in rejected_proposals(round):
+            tree = self.trees[int(expanded.problems[row])]
+            tree.nodes[int(expanded.nodes[row])].rejected.append(
+                {**asdict(proposal), "state": proposal.state.tolist()}
+            )
 
     def on_result(self, index: int, result: Result) -> None:
         """Records the outcome of the search."""
         self.trees.setdefault(index, Tree(self.domain)).result = result
 
-    def _add(self, round: Round, place: int, row: int) -> None:
-        offered = round.offered
-        if not offered.accepted[place]:
-            return
-        tree = self.trees[int(round.expanded.problems[row])]
+
+def accepted_children(domain: Domain, round: Round) -> Iterator[tuple[int, TreeNode]]:
+    """The new or improved nodes of a round, each with the row of its parent in `expanded`."""
+    offered = round.offered
+    for place in np.flatnonzero(offered.accepted):
+        row = int(offered.parents[place])
         kind = int(offered.kinds[place])
-        number = int(offered.nodes[place])
-        actions = self.domain.spec.actions
-        tree.nodes[number] = TreeNode(
-            number=number,
-            parent=int(round.expanded.nodes[row]),
-            kind="subgoal" if kind >= 0 else "action",
-            label=str(kind) if kind >= 0 else actions[~kind],
-            g=int(offered.depths[place]),
-            steps=int(offered.steps[place]),
-            length=int(offered.lengths[place]),
-            probability=math.exp(float(offered.log_probabilities[place])),
-            log_pi=float(offered.log_pi[place]),
-            h=float(offered.h[place]),
-            guessed=bool(offered.guessed[place]),
-            key=float(offered.keys[place]),
-            goal=bool(offered.goals[place]),
-            expanded=None,
-            state=offered.states[place],
+        yield (
+            row,
+            TreeNode(
+                number=int(offered.nodes[place]),
+                parent=int(round.expanded.nodes[row]),
+                kind="subgoal" if kind >= 0 else "action",
+                label=str(kind) if kind >= 0 else domain.spec.actions[~kind],
+                g=int(offered.depths[place]),
+                steps=int(offered.steps[place]),
+                length=int(offered.lengths[place]),
+                probability=math.exp(float(offered.log_probabilities[place])),
+                log_pi=float(offered.log_pi[place]),
+                h=float(offered.h[place]),
+                guessed=bool(offered.guessed[place]),
+                key=float(offered.keys[place]),
+                tier=int(offered.tiers[place]),
+                goal=bool(offered.goals[place]),
+                expanded=None,
+                state=offered.states[place],
+            ),
         )
 
-    def _add_rejected(self, round: Round) -> None:
-        rejected = round.rejected
-        if rejected is None:
-            return
-        for place, row in enumerate(rejected.parents.tolist()):
-            tree = self.trees[int(round.expanded.problems[row])]
-            tree.nodes[int(round.expanded.nodes[row])].rejected.append(
-                {
-                    "label": str(int(rejected.codes[place])),
-                    "probability": float(np.exp(rejected.log_probabilities[place])),
-                    "reason": Fate(int(rejected.fates[place])).name.lower(),
-                    "state": rejected.states[place].tolist(),
-                }
-            )
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A proposed subgoal that did not become a child.
+
+    Attributes:
+        label: the subgoal's code.
+        probability: π_SG of the code.
+        reason: its `Fate` in lower case.
+        state: the target.
+    """
+
+    label: str
+    probability: float
+    reason: str
+    state: Grid
 
 
-def _root(number: int, state: Grid) -> TreeNode:
+def rejected_proposals(round: Round) -> Iterator[tuple[int, Proposal]]:
+    """The rejected proposals of a round, each with the row of its parent in `expanded`."""
+    rejected = round.rejected
+    if rejected is None:
+        return
+    for place, row in enumerate(rejected.parents.tolist()):
+        yield (
+            row,
+            Proposal(
+                str(int(rejected.codes[place])),
+                math.exp(float(rejected.log_probabilities[place])),
+                Fate(int(rejected.fates[place])).name.lower(),
+                rejected.states[place],
+            ),
+        )
+
+
+def root_node(number: int, state: Grid) -> TreeNode:
+    """The root of a tree, before its expansion."""
     return TreeNode(
-        number, None, "root", "", 0, 0, 0, 1.0, 0.0, 0.0, False, None, False, None, state
+        number, None, "root", "", 0, 0, 0, 1.0, 0.0, 0.0, False, None, 0, False, None, state
     )

@@ -1,0 +1,104 @@
+"""`hips solve --watch`: the search in the terminal, round by round."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from hips.arrays import Grid
+from hips.cli.summary import count
+from hips.domains.base import Domain
+from hips.pictures import ansi
+from hips.planner.result import Result
+from hips.planner.rounds import Observer, Round
+
+PICTURES_PER_SECOND = 8
+MOST_COLUMNS = 60
+
+
+class Watcher(Observer):
+    """Shows the most promising state so far, and passes everything on to other observers.
+
+    Of searches in lockstep, the first that still runs is shown.
+
+    Args:
+        domain: the domain of the levels.
+        total: number of levels, if known.
+        live: where to draw.
+        others: observers that see the same searches.
+    """
+
+    def __init__(
+        self, domain: Domain, total: int | None, live: Live, others: Sequence[Observer] = ()
+    ) -> None:
+        self.domain, self.total, self.live, self.others = domain, total, live, others
+        self.shown = -1
+        self.expansions = self.open = self.ended = self.solved = 0
+        self.best: float | None = None
+        self.board: Grid | None = None
+        self._drawn = 0.0
+
+    def on_round(self, round: Round) -> None:
+        """Takes the shown problem's part of a round."""
+        for other in self.others:
+            if other.wants_rounds:
+                other.on_round(round)
+        problem = int(round.expanded.problems[0])
+        if problem != self.shown:
+            self.shown, self.expansions, self.best = problem, 0, None
+            self.board = round.expanded.states[0]
+        self.expansions += 1
+        self.open = int(round.open_nodes[0])
+        self._look_for_better(round)
+        if time.monotonic() - self._drawn > 1 / PICTURES_PER_SECOND:
+            self.draw()
+
+    def on_result(self, index: int, result: Result) -> None:
+        """Counts results."""
+        self.ended += 1
+        self.solved += result.solved
+        if index == self.shown and result.solved:
+            self.board, self.best = result.states[-1], 0.0
+            self.draw()
+        for other in self.others:
+            other.on_result(index, result)
+
+    def draw(self) -> None:
+        """Draws the board and the counts."""
+        self._drawn = time.monotonic()
+        if self.board is None:
+            return
+        width = min(MOST_COLUMNS, self.live.console.width)
+        best = "–" if self.best is None else f"{self.best:.1f}"
+        total = "" if self.total is None else f" of {self.total}"
+        facts = Text(
+            f"level {self.shown + 1}{total} · {count(self.expansions, 'expansion')} · "
+            f"{self.open:,} open · best ĥ {best} · {self.solved} of {self.ended} solved"
+        )
+        picture = ansi(self.domain.for_grid(self.board), self.board, width)
+        self.live.update(Group(picture, facts), refresh=True)
+
+    def _look_for_better(self, round: Round) -> None:
+        offered = round.offered
+        rows = np.flatnonzero((offered.parents == 0) & offered.accepted & ~offered.guessed)
+        if not len(rows):
+            return
+        estimates = np.where(offered.goals[rows], 0.0, offered.h[rows])
+        place = int(estimates.argmin())
+        if self.best is None or estimates[place] < self.best:
+            self.best, self.board = float(estimates[place]), offered.states[rows[place]]
+
+
+@contextmanager
+def watching(domain: Domain, total: int | None, *others: Observer) -> Iterator[Observer]:
+    """An observer that draws on stderr until the searches end, and passes everything on."""
+    with Live(console=Console(stderr=True), auto_refresh=False) as live:
+        watcher = Watcher(domain, total, live, others)
+        yield watcher
+        watcher.draw()

@@ -1,0 +1,100 @@
+// Small helpers for the document.
+
+export const $ = (id) => document.getElementById(id);
+
+/** An element with properties, and children that are elements or text. */
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name in element && name !== "role") element[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+export function fill(element, ...children) {
+  element.replaceChildren(...children.filter((child) => child !== null));
+}
+
+export function options(select, entries, chosen) {
+  fill(select, ...entries.map(([value, label]) => make("option", { value }, label)));
+  if (entries.some(([value]) => value === chosen)) select.value = chosen;
+}
+
+export function table(element, head, rows) {
+  fill(
+    element,
+    make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))),
+    make("tbody", {}, ...rows),
+  );
+}
+
+/** A row of a table that can be chosen with the mouse or the keyboard. */
+export function choosable(cells, choose, chosen = false) {
+  return make(
+    "tr",
+    {
+      tabIndex: 0,
+      className: chosen ? "chosen" : "",
+      onclick: choose,
+      onkeydown: (event) => event.key === "Enter" && choose(),
+    },
+    ...cells.map((cell) => make("td", {}, cell)),
+  );
+}
+
+export function say(text) {
+  const place = $("message");
+  place.hidden = !text;
+  place.textContent = text;
+}
+
+/** Prepares a canvas for sharp drawing in CSS pixels. */
+export function context(canvas) {
+  const scale = window.devicePixelRatio || 1;
+  const { clientWidth: width, clientHeight: height } = canvas;
+  if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(height * scale);
+  }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return { pen, width, height };
+}
+
+export function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+export function short(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e5 || size < 1e-3) return value.toExponential(1);
+  return String(Number(value.toPrecision(digits)));
+}
+
+export function download(name, content, type) {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Calls a function at most once per animation frame, and at most every `pause` milliseconds. */
+export function throttled(task, pause = 0) {
+  let waiting = false;
+  let last = -Infinity;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    const rest = Math.max(0, last + pause - performance.now());
+    setTimeout(() => requestAnimationFrame(() => {
+      waiting = false;
+      last = performance.now();
+      task();
+    }), rest);
+  };
+}

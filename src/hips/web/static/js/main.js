@@ -1,0 +1,282 @@
+// The page: connects the problem, the lanes of the search, the tree and the plan.
+
+import { get, identify, post } from "./api.js";
+import { COLOURS, drawChart } from "./chart.js";
+import { $, choosable, make, say, short, table, throttled } from "./dom.js";
+import { Lane } from "./lane.js";
+import { showNode } from "./node_panel.js";
+import { PlanPlayer } from "./plan.js";
+import { ProblemPanel } from "./problem.js";
+import { ResultsView } from "./results.js";
+import * as share from "./share.js";
+import { TreeView } from "./tree_view.js";
+import { describe } from "./tree.js";
+
+const MOST_LANES = 3;
+const FRONTIER = 50;
+const SWEPT = ["0+", "1e-4", "0.01", "0.5", "1"];
+
+class Explorer {
+  constructor(catalogue) {
+    this.catalogue = catalogue;
+    this.lanes = [];
+    this.chosen = null;
+    this.searched = null;
+    this.runs = [];
+    this.problems = new ProblemPanel(catalogue, (domain) => this.lanes.forEach((lane) => lane.offer(domain)));
+    this.view = new TreeView($("tree"), (node) => showNode(this.searched, node, (one) => this.view.select(one, true)));
+    this.player = new PlanPlayer();
+    this.refresh = throttled(() => this.#show(), 60);
+    this.refreshSlowly = throttled(() => this.#showSlowly(), 250);
+    this.addLane();
+    this.#listen();
+  }
+
+  addLane(recipe) {
+    if (this.lanes.length >= MOST_LANES) return null;
+    const free = [0, 1, 2].find((place) => this.lanes.every((lane) => lane.dash !== place));
+    const lane = new Lane(this.catalogue, COLOURS[free], free, (one) => this.#laneChanged(one));
+    this.lanes.push(lane);
+    lane.watch.addEventListener("click", () => this.choose(lane));
+    lane.remove.addEventListener("click", () => this.removeLane(lane));
+    lane.epsilonChanged = () => { if (lane.result && this.searched) this.start([lane]); };
+    if (this.problems.domain) lane.offer(this.problems.domain);
+    $("lanes").append(lane.element);
+    if (recipe) lane.apply(recipe);
+    else if (this.lanes.length > 1) this.#suggest(lane);
+    this.choose(this.chosen ?? lane);
+    return lane;
+  }
+
+  removeLane(lane) {
+    if (this.lanes.length === 1) return;
+    lane.leave();
+    lane.element.remove();
+    this.lanes = this.lanes.filter((one) => one !== lane);
+    if (this.chosen === lane) this.choose(this.lanes[0]);
+    this.refresh();
+  }
+
+  choose(lane) {
+    this.chosen = lane;
+    this.view.show(lane.tree);
+    showNode(this.searched, null);
+    if (lane.result && this.searched) this.player.show(this.searched, lane.result, lane.label);
+    this.refresh();
+    this.refreshSlowly();
+  }
+
+  /** Starts searches from the board, all at once. */
+  start(lanes = this.lanes, paused = false) {
+    say("");
+    const { problem } = this.problems;
+    if (!problem || this.problems.current.fault) {
+      say("This is not a valid start; the line under the board says why.");
+      return;
+    }
+    if (JSON.stringify(problem) !== JSON.stringify(this.searched)) this.runs = [];
+    this.searched = problem;
+    if (lanes.includes(this.chosen)) {
+      this.player.clear();
+      showNode(problem, null);
+    }
+    const pace = Number($("pace").value) || null;
+    for (const lane of lanes) lane.run(problem, this.#limits(), { paused, pace });
+    this.view.show(this.chosen.tree);
+  }
+
+  /** Runs the chosen method with several values of ε, one after the other. */
+  async sweep() {
+    const lane = this.chosen;
+    for (const value of SWEPT) {
+      if (this.sweeping === null) return;
+      lane.apply({ settings: { epsilon: value } });
+      this.start([lane]);
+      await new Promise((resolve) => { this.sweeping = resolve; });
+      if (lane.state === "failed") return;
+    }
+  }
+
+  async open({ problem, lanes }) {
+    await this.problems.open(problem.domain, problem.variant, await post("/api/check", identify(problem)));
+    while (this.lanes.length > 1) this.removeLane(this.lanes[this.lanes.length - 1]);
+    lanes.slice(0, MOST_LANES).forEach((recipe, place) => {
+      if (place) this.addLane(recipe);
+      else this.lanes[0].apply(recipe);
+    });
+  }
+
+  #limits() {
+    return {
+      max_expansions: Number($("max-expansions").value) || null,
+      max_seconds: Number($("max-seconds").value) || null,
+    };
+  }
+
+  #suggest(lane) {
+    const taken = this.lanes.map((one) => one.method.value);
+    const { methods } = this.problems.domain;
+    lane.apply({ method: methods.find((name, place) => place > 0 && !taken.includes(name)) ?? null });
+  }
+
+  #laneChanged(lane) {
+    if (lane === this.chosen && this.view.tree !== lane.tree) this.view.show(lane.tree);
+    if (lane === this.chosen) this.view.relayout();
+    if (lane.state === "done" && !this.runs.includes(lane.result)) {
+      lane.result.label = lane.label;
+      this.runs.push(lane.result);
+      if (lane === this.chosen) this.player.show(this.searched, lane.result, lane.label);
+    }
+    if (lane.state === "failed") say(`${lane.label}: ${lane.detail}`);
+    if (!lane.active && this.sweeping) {
+      const resume = this.sweeping;
+      this.sweeping = undefined;
+      setTimeout(resume, 0);
+    }
+    this.refresh();
+    this.refreshSlowly();
+  }
+
+  #show() {
+    for (const lane of this.lanes) {
+      lane.showFacts(lane === this.chosen);
+      lane.remove.hidden = this.lanes.length === 1;
+      lane.watch.hidden = this.lanes.length === 1;
+    }
+    const active = this.lanes.filter((lane) => lane.active);
+    const paused = active.length > 0 && active.every((lane) => lane.state === "paused");
+    $("pause").disabled = $("stop").disabled = !active.length;
+    $("pause").textContent = paused ? "Resume" : "Pause";
+    $("step").disabled = $("step10").disabled = active.length > 0 && !paused;
+    $("start").textContent = active.length ? "Restart" : "Start";
+    $("add-lane").disabled = this.lanes.length >= MOST_LANES;
+    $("progress").textContent = this.lanes.length === 1 ? "" : this.lanes
+      .filter((lane) => lane.state !== "idle")
+      .map((lane) => `${lane.label}: ${lane.describe()}`).join(" · ");
+  }
+
+  #showSlowly() {
+    drawChart($("chart"), this.lanes.map((lane) => ({
+      points: lane.tree.best, colour: lane.colour, dash: lane.dash, steps: true,
+    })), { xLabel: "expansions", yLabel: "best ĥ" });
+    this.#showFrontier();
+    this.#showRuns();
+  }
+
+  #showFrontier() {
+    const { total, nodes } = this.chosen.tree.frontier(FRONTIER);
+    $("frontier-count").textContent = total ? `(${total} open)` : "";
+    table($("frontier"), ["node", "log φ", "ĥ", "l", "π"], nodes.map((node) => choosable(
+      [describe(node), short(node.key, 4), short(node.h), String(node.steps), short(node.probability)],
+      () => this.view.select(node, true),
+    )));
+  }
+
+  #showRuns() {
+    const head = ["method", "ε", "outcome", "expansions", "by subgoal", "by action", "rows", "seconds", "length"];
+    const epsilon = (value) => (value === undefined ? "–" : value === 0 ? "0+" : short(value));
+    table($("runs"), head, this.runs.map((run) => make("tr", {}, ...[
+      run.label, epsilon(run.settings.epsilon), run.outcome.toLowerCase().replaceAll("_", " "),
+      String(run.expansions), String(run.subgoal_expansions), String(run.action_expansions),
+      String(run.network_rows), short(run.seconds), String(run.length ?? "–"),
+    ].map((text) => make("td", {}, text)))));
+  }
+
+  #command(order, more) {
+    for (const lane of this.lanes) {
+      lane.command(order, more).catch((error) => say(error.message));
+    }
+  }
+
+  #listen() {
+    const active = () => this.lanes.some((lane) => lane.active);
+    $("start").addEventListener("click", () => { this.sweeping = null; this.start(); });
+    $("sweep").addEventListener("click", () => { this.sweeping = undefined; this.sweep(); });
+    $("pause").addEventListener("click", () => this.#command($("pause").textContent === "Pause" ? "pause" : "resume"));
+    $("stop").addEventListener("click", () => { this.sweeping = null; this.#command("stop"); });
+    for (const [id, rounds] of [["step", 1], ["step10", 10]]) {
+      $(id).addEventListener("click", () => {
+        if (!active()) this.start(this.lanes, true);
+        this.#stepWhenOpen(rounds);
+      });
+    }
+    $("pace").addEventListener("change", () => this.#command("pace", { pace: Number($("pace").value) || null }));
+    $("add-lane").addEventListener("click", () => this.addLane());
+    $("show-open").addEventListener("change", () => {
+      this.view.showOpen = $("show-open").checked;
+      this.view.fit();
+    });
+    $("fit").addEventListener("click", () => this.view.fit());
+    $("zoom-in").addEventListener("click", () => this.view.zoom(1.3));
+    $("zoom-out").addEventListener("click", () => this.view.zoom(1 / 1.3));
+    $("share").addEventListener("click", () => this.#share());
+    window.addEventListener("pagehide", () => this.lanes.forEach((lane) => lane.leave()));
+    new ResizeObserver(() => this.refreshSlowly()).observe($("chart"));
+  }
+
+  /** Steps every lane as soon as it has paused. */
+  #stepWhenOpen(rounds, patience = 100) {
+    for (const lane of this.lanes) {
+      const wait = (left) => {
+        if (lane.state === "paused") lane.command("step", { rounds }).catch((error) => say(error.message));
+        else if (left && lane.active) setTimeout(() => wait(left - 1), 50);
+      };
+      wait(patience);
+    }
+  }
+
+  #share() {
+    const link = share.write({ problem: this.problems.problem, lanes: this.lanes.map((lane) => lane.recipe) });
+    history.replaceState(null, "", link);
+    $("shared").hidden = false;
+    $("link").value = link;
+    $("link").select();
+    navigator.clipboard?.writeText(link).catch(() => {});
+  }
+}
+
+function switchView(name) {
+  for (const view of ["explore", "results"]) {
+    $(view).hidden = view !== name;
+    $(`view-${view}`).setAttribute("aria-pressed", String(view === name));
+  }
+}
+
+function chooseTheme() {
+  const root = document.documentElement;
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const apply = (value) => { root.dataset.theme = value; };
+  apply(localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light"));
+  dark.addEventListener("change", () => localStorage.getItem("theme") ?? apply(dark.matches ? "dark" : "light"));
+  return () => {
+    apply(root.dataset.theme === "dark" ? "light" : "dark");
+    localStorage.setItem("theme", root.dataset.theme);
+  };
+}
+
+async function begin() {
+  const toggle = chooseTheme();
+  const catalogue = await get("/api/catalogue");
+  $("version").textContent = `search explorer ${catalogue.version}`;
+  const explorer = new Explorer(catalogue);
+  $("theme").addEventListener("click", () => {
+    toggle();
+    explorer.view.redraw();
+    explorer.refreshSlowly();
+  });
+  const results = new ResultsView(async (run) => {
+    switchView("explore");
+    await explorer.open({ problem: run, lanes: [{ method: run.method, settings: run.settings }] });
+    explorer.start();
+  });
+  $("view-explore").addEventListener("click", () => switchView("explore"));
+  $("view-results").addEventListener("click", () => { switchView("results"); results.open(); });
+  const shared = share.read();
+  if (shared) await explorer.open(shared);
+  else await explorer.problems.start();
+  explorer.refresh();
+  document.body.dataset.ready = "true";
+  window.explorer = explorer;
+}
+
+begin().catch((error) => say(error.message));

@@ -1,0 +1,101 @@
+// A folder of benchmark results: tables, curves, and runs to watch.
+
+import { get, post } from "./api.js";
+import { COLOURS, drawChart } from "./chart.js";
+import { $, choosable, fill, make, options, say, short, table } from "./dom.js";
+
+const PAGE = 100;
+
+export class ResultsView {
+  constructor(watch) {
+    this.watch = watch;
+    this.report = null;
+    this.offset = 0;
+    $("experiment").addEventListener("change", () => this.#showSection());
+    for (const id of ["suite", "configuration", "unsolved"]) {
+      $(id).addEventListener("change", () => { this.offset = 0; this.#try(() => this.#list(id)); });
+    }
+    $("earlier").addEventListener("click", () => this.#turn(-PAGE));
+    $("later").addEventListener("click", () => this.#turn(PAGE));
+  }
+
+  async open() {
+    if (this.report) return;
+    try {
+      this.report = await get("/api/results");
+      $("results-note").textContent = this.report.about.join(" ");
+      $("results-body").hidden = false;
+      options($("experiment"), this.report.sections.map(({ name, title }) => [name, title]));
+      this.#showSection();
+      await this.#list();
+    } catch (error) {
+      $("results-note").textContent = error.message;
+    }
+  }
+
+  #showSection() {
+    const section = this.report.sections.find(({ name }) => name === $("experiment").value);
+    const charts = section.figures.map((figure) => ({ figure, canvas: make("canvas", { role: "img",
+      "aria-label": figure.title }) }));
+    fill($("experiment-body"), make("p", {}, section.about),
+      ...section.tables.map((one) => this.#table(one)),
+      make("div", { className: "figures" }, ...charts.map(({ figure, canvas }) => make("figure", {},
+        make("figcaption", {}, figure.title), canvas, this.#legend(figure)))),
+      ...section.notes.map((note) => make("p", { className: "quiet" }, note)));
+    for (const { figure, canvas } of charts) {
+      new ResizeObserver(() => drawChart(canvas, figure.curves.map((curve) => ({
+        points: curve.x.map((x, place) => [x, curve.y[place]]),
+        dots: curve.dots, low: curve.low, high: curve.high, steps: figure.steps,
+        colour: COLOURS[curve.colour % COLOURS.length], dash: curve.colour,
+      })), { xLabel: figure.x_label, yLabel: figure.y_label, logX: figure.log_x,
+        categories: figure.categories, level: figure.level })).observe(canvas);
+    }
+  }
+
+  #legend(figure) {
+    return make("div", { className: "quiet" }, ...figure.curves.flatMap((curve) => {
+      const swatch = make("i", { className: "swatch" });
+      swatch.style.background = COLOURS[curve.colour % COLOURS.length];
+      return [swatch, curve.name];
+    }));
+  }
+
+  #table({ title, columns, rows }) {
+    const element = make("table", {});
+    table(element, columns, rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell)))));
+    element.prepend(make("caption", {}, title));
+    return make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": title }, element);
+  }
+
+  async #list(changed) {
+    const found = await post("/api/results/runs", {
+      suite: $("suite").value || null,
+      configuration: (changed === "suite" ? "" : $("configuration").value) || null,
+      unsolved: $("unsolved").checked,
+      offset: this.offset,
+    });
+    const every = (names) => [["", "all"], ...names.map((name) => [name, name])];
+    options($("suite"), every(found.suites), $("suite").value);
+    options($("configuration"), every(found.configurations), changed === "suite" ? "" : $("configuration").value);
+    const names = ["suite", "method", "seed", "index", "outcome", "length", "expansions", "seconds"];
+    table($("run-list"), names, found.runs.map((run) => choosable(
+      names.map((name) => (name === "seconds" ? short(run[name]) : String(run[name] ?? "–"))),
+      () => this.#try(async () => this.watch(await get(`/api/results/runs/${run.number}`))),
+    )));
+    this.total = found.total;
+    const last = Math.min(this.offset + PAGE, found.total);
+    $("run-range").textContent = `${found.total ? this.offset + 1 : 0}–${last} of ${found.total}`;
+    $("earlier").disabled = this.offset === 0;
+    $("later").disabled = last >= found.total;
+  }
+
+  #turn(by) {
+    this.offset = Math.max(0, this.offset + by);
+    this.#try(() => this.#list());
+  }
+
+  #try(task) {
+    say("");
+    task().catch((error) => say(error.message));
+  }
+}

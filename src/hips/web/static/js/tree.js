@@ -1,0 +1,90 @@
+// The tree of one search, built from rounds.
+
+const FIELDS = ["number", "kind", "label", "g", "steps", "length", "probability", "logPi", "h",
+  "guessed", "key", "tier", "goal", "cells"];
+export const KINDS = ["root", "subgoal", "action"];
+
+export class SearchTree {
+  constructor() {
+    this.nodes = new Map();
+    this.root = null;
+    this.expansions = 0;
+    this.byKind = [0, 0, 0];
+    this.open = 0;
+    this.seconds = 0;
+    this.best = [];
+    this.bestH = Infinity;
+    this.changes = 0;
+  }
+
+  add(event) {
+    this.seconds = event.seconds;
+    for (const round of event.rounds) this.#addRound(round);
+    this.changes += 1;
+  }
+
+  #addRound(round) {
+    this.expansions = round.order;
+    this.open = round.open;
+    if (this.root === null) this.#addRoot(round);
+    const node = this.nodes.get(round.node);
+    if (!node) return; // beyond the number of nodes that the server sends
+    node.order = round.order;
+    if (node !== this.root) node.h = round.h;
+    node.guessed = 0;
+    node.offered = round.offered;
+    node.rejected = round.rejected;
+    this.byKind[node.kind] += 1;
+    for (const row of round.children) this.#addChild(node, row);
+    if (Number.isFinite(this.bestH)) this.best.push([round.order, this.bestH]);
+  }
+
+  #addRoot(round) {
+    this.root = {
+      number: round.node, kind: 0, label: "", g: 0, steps: 0, length: 0, probability: 1, logPi: 0,
+      h: null, guessed: 0, key: null, tier: 0, goal: 0, cells: round.state,
+      parent: null, children: [], order: null, rejected: [], folded: false,
+    };
+    this.nodes.set(round.node, this.root);
+  }
+
+  #addChild(parent, row) {
+    const known = this.nodes.get(row[0]);
+    if (known) known.parent.children.splice(known.parent.children.indexOf(known), 1);
+    const node = known ?? { children: [], order: null, rejected: [], folded: false };
+    FIELDS.forEach((name, place) => { node[name] = row[place]; });
+    node.parent = parent;
+    parent.children.push(node);
+    this.nodes.set(node.number, node);
+    const h = node.goal ? 0 : node.h;
+    if (h !== null && !node.guessed && h < this.bestH) this.bestH = h;
+  }
+
+  /** Open nodes in the order of their expansion, as far as the page knows them. */
+  frontier(count) {
+    const open = [];
+    for (const node of this.nodes.values()) {
+      if (node.order === null && !node.goal) open.push(node);
+    }
+    const before = (a, b) => a.tier - b.tier || (a.key ?? -Infinity) - (b.key ?? -Infinity)
+      || a.number - b.number;
+    return { total: this.open, nodes: open.sort(before).slice(0, count) };
+  }
+
+  /** Nodes on the path of the plan. */
+  path() {
+    const found = new Set();
+    for (const node of this.nodes.values()) {
+      if (!node.goal) continue;
+      for (let one = node; one; one = one.parent) found.add(one);
+      break;
+    }
+    return found;
+  }
+}
+
+export function describe(node) {
+  if (node.kind === 0) return "start";
+  const name = KINDS[node.kind];
+  return node.kind === 1 ? `${name} ${node.label}, ${node.length} steps` : `${name} ${node.label}`;
+}
