@@ -13,7 +13,7 @@ from typing import Any, Self
 from hips.errors import HipsError
 from hips.files import lock
 
-FORMAT = 2
+FORMAT = 3
 FILE = "runs.jsonl"
 PACKED = "runs.jsonl.gz"
 

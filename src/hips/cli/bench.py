@@ -100,6 +100,20 @@ class SelectionOptions:
     model: Annotated[
         str | None, typer.Option(help="Name or folder of a model, instead of the domain's.")
     ] = None
+    donor: Annotated[
+        str | None,
+        typer.Option(help="For `swap`: the model whose parts replace those of --model."),
+    ] = None
+    rules: Annotated[
+        str | None,
+        typer.Option(help="Rule set: full (shipped models) or paper; default: the experiment's."),
+    ] = None
+    sealed: Annotated[
+        bool,
+        typer.Option(
+            "--sealed", help="Run on the instances kept for final figures; opened on record."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +172,16 @@ def run_experiments(
       hips bench table1 --suite sokoban --levels unfiltered.txt --problems 100 --out boxoban
 
       hips bench all --size quick --workers 2
+
+      hips bench table1 --rules paper --sealed --size standard --out final
+
+      hips bench swap --suite sokoban --model runs/mine/model --donor sokoban
     """
     from hips.benchmark import experiments, report, report_markdown, runner
 
     load_plugins(plugin)
     book = experiments.load(catalogue)
-    chosen = _choose(book, names, selection)
+    chosen, added = _choose(book, names, selection, out)
     request = runner.Request(
         chosen,
         limits.make(book.sizes.get(selection.size), len(chosen)),
@@ -171,10 +189,11 @@ def run_experiments(
         shlex.join(["hips", *sys.argv[1:]]),
         engine.make(),
         None if catalogue is None else book.content,
-        _added(book, chosen),
+        added,
     )
     summary = _watch(request, out)
-    document = report.build(out, tuple(experiment.name for experiment in chosen))
+    kinds = tuple((one.name, one.rules.name, one.sealed) for one in chosen)
+    document = report.build(out, kinds)
     _write_report(report.build(out), out)
     if json:
         print_json(dataclasses.asdict(summary))
@@ -195,15 +214,16 @@ def list_experiments(
     load_plugins(plugin)
     book = experiments.load(catalogue)
     if json:
-        kinds = ("experiments", "suites", "methods", "sizes")
+        kinds = ("experiments", "rules", "suites", "methods", "sizes")
         print_json({kind: list(getattr(book, kind).names()) for kind in kinds})
         return
-    table = Table("experiment", "what it shows", "suites", "methods")
+    table = Table("experiment", "what it shows", "rules", "suites", "methods")
     for name in book.experiments:
         experiment = book.experiments.get(name)
         rows = dict.fromkeys(row.variant.name for part in experiment.parts for row in part.rows)
         suites = ", ".join(part.suite.name for part in experiment.parts)
-        table.add_row(name, experiment.title, suites, ", ".join(rows))
+        rules = ", ".join(experiment.allowed)
+        table.add_row(name, experiment.title, rules, suites, ", ".join(rows))
     Console().print(table)
 
 
@@ -213,6 +233,12 @@ def make_report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Output folder; default: the results folder.")
     ] = None,
+    common: Annotated[
+        bool,
+        typer.Option(
+            "--common", help="Report rows on different instances on those in common, with a note."
+        ),
+    ] = False,
     plugins: PluginOption = None,
 ) -> None:
     """Write the report of a results folder: report.md, report.html and figures."""
@@ -220,7 +246,7 @@ def make_report(
 
     load_plugins(plugins)
     target = folder if out is None else out
-    for path in _write_report(report.build(folder), target):
+    for path in _write_report(report.build(folder, common=common), target):
         typer.echo(str(path))
 
 
@@ -234,6 +260,9 @@ def compare_results(
     ] = None,
 ) -> None:
     """Compare two results folders instance by instance, with significance tests.
+
+    Comparing is how settings are chosen, so results on sealed instances are refused; a report
+    has paired tests of them.
 
     For example:
 
@@ -249,31 +278,62 @@ def compare_results(
 
 
 def _choose(
-    book: Catalogue, names: Sequence[str], selection: SelectionOptions
-) -> tuple[Experiment, ...]:
-    """The requested experiments, restricted to the requested suites and methods."""
+    book: Catalogue, names: Sequence[str], selection: SelectionOptions, out: Path
+) -> tuple[tuple[Experiment, ...], tuple[Variant, ...]]:
+    """The requested experiments, and the variants in them that the catalogue does not list.
+
+    They are restricted to the requested suites and methods. All have the same rules.
+    """
     suites, methods = tuple(selection.suites or ()), tuple(selection.methods or ())
     for name in suites:
         book.suites.get(name)
     variants = tuple(book.find_variant(name) for name in methods)
     added = tuple(one for one in variants if one.name not in book.methods)
-    wanted = book.experiments.names() if ALL in names else dict.fromkeys(names)
-    found = [book.experiments.get(name).with_variants(added) for name in wanted]
-    found = [one.restricted(suites, methods) for one in found]
+    wanted = [book.experiments.get(name) for name in _names(book, names, selection.rules)]
+    rules = book.rules.get(selection.rules or wanted[0].allowed[0])
+    found = [one.with_variants(added) for one in wanted]
+    found = [one.restricted(suites, ()) for one in found]
+    found = [_swapped(one, selection, out) for one in found]
+    added += tuple(_swapped_rows(found))
+    found = [one.under(rules).restricted((), methods) for one in found]
     found = [one for one in found if one.parts]
     if not found:
         raise ConfigError("No experiment has these suites and methods; see `hips bench list`.")
     files = _files(selection.levels or (), {p.suite.name for one in found for p in one.parts})
     found = [one.with_levels(files) for one in found]
+    if selection.sealed:
+        found = [one.on_sealed() for one in found]
     model = selection.model
-    return tuple(one if model is None else one.with_model(model) for one in found)
+    if model is not None:
+        found = [one if one.swap is not None else one.with_model(model) for one in found]
+    return tuple(found), added
 
 
-def _added(book: Catalogue, chosen: Sequence[Experiment]) -> tuple[Variant, ...]:
-    """Registered methods among the rows that the catalogue does not list."""
-    rows = [row for one in chosen for part in one.parts for row in part.rows]
-    found = {r.variant.name: r.variant for r in rows if r.variant.name not in book.methods}
-    return tuple(found.values())
+def _names(book: Catalogue, names: Sequence[str], rules: str | None) -> list[str]:
+    """The requested experiments; all of a rule set for `all`, which leaves out the swaps."""
+    if ALL not in names:
+        return list(dict.fromkeys(names))
+    chosen = rules or book.rules.names()[0]
+    every = [(name, book.experiments.get(name)) for name in book.experiments]
+    return [name for name, one in every if chosen in one.allowed and one.swap is None]
+
+
+def _swapped(experiment: Experiment, selection: SelectionOptions, out: Path) -> Experiment:
+    """The experiment with its rows of combined models, if it has such rows."""
+    from hips.benchmark import swaps
+
+    if experiment.swap is None:
+        return experiment
+    given = {"base": selection.model, "donor": selection.donor}
+    own = {name: model for name, model in given.items() if model is not None}
+    swap = dataclasses.replace(experiment.swap, **own)
+    return swaps.fill(dataclasses.replace(experiment, swap=swap), out / "models")
+
+
+def _swapped_rows(experiments: Sequence[Experiment]) -> list[Variant]:
+    """The variants of combined models."""
+    parts = [part for one in experiments if one.swap is not None for part in one.parts]
+    return list({row.variant.name: row.variant for p in parts for row in p.rows}.values())
 
 
 def _files(levels: Sequence[str], suites: set[str]) -> dict[str, tuple[Path, ...]]:
@@ -353,10 +413,12 @@ def _place(cell: Cell) -> tuple[str, str, bool]:
 
 
 def _watch(request: Request, folder: Path) -> Summary:
-    from hips.benchmark import runner
+    from hips.benchmark import runner, seal
 
     with _LiveTable() as watcher:
         summary = runner.run(request, folder, watcher)
     for skip in summary.skipped:
         note(f"skipped: {skip['variant']} on {skip['suite']}: {skip['reason']}")
+    if request.experiments[0].sealed and (warning := seal.reopened(folder)):
+        note(f"WARNING: {warning}")
     return summary

@@ -79,6 +79,7 @@ def explore_levels(
 
       hips explore sokoban --count 2000 --out labels.npz --export-levels met.txt
     """
+    from hips.benchmark import seal
     from hips.data import labels
     from hips.methods.explore import Exploration, explore
     from hips.methods.planner import Choice
@@ -87,6 +88,7 @@ def explore_levels(
     levels: int | list[Grid] = searched.count
     if searched.levels:
         own, levels = read_levels(own, searched.levels)
+        seal.refuse_levels(own, levels, "`hips explore`")
     how = Exploration(searched.seed, searched.max_expansions, Choice(model=model), engine.make())
     with progress_bar(f"exploring {own.name}") as progress:
         found = explore(own, levels, how, progress)

@@ -50,6 +50,8 @@ JUMPS = (
 """Settings of a search over subgoals."""
 SUBGOAL_PARTS = ("subgoals", "prior", "reach_policy", "heuristic")
 """Parts of the paper's subgoal search."""
+EXCHANGEABLE = (("subgoals", "prior"), ("reach_policy",), ("heuristic",))
+"""Parts that another model's can replace; the prior is over the codes of its own decoder."""
 
 
 class CellDecoder:
