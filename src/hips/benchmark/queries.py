@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,7 +186,9 @@ class Chosen:
             "JOIN (SELECT name, count(DISTINCT member) AS models FROM chosen GROUP BY name) "
             "USING (name)"
         ):
-            found[name][instance, seed, member] = Run(bool(solved), float(cost))
+            found[name][instance, seed, member] = Run(
+                bool(solved), math.inf if cost is None else cost
+            )
         return found
 
     def uneven(self) -> dict[str, int]:
