@@ -163,6 +163,8 @@ class Results:
         self.connection.execute(
             f"CREATE TEMP TABLE chosen AS {' UNION ALL '.join(pieces)}", parameters
         )
+        # Older lines lack a metric that was declared later; a row cannot be counted by it.
+        self.connection.execute("DELETE FROM chosen WHERE cost IS NULL")
         return Chosen(self)
 
 
@@ -267,7 +269,7 @@ class Chosen:
         """Mean cost of solved instances in each row's resource, standard error and number."""
         rows = self._ask(
             "SELECT name, avg(cost), stddev_samp(cost) / sqrt(count(*)), count(*) FROM chosen "
-            "WHERE solved GROUP BY name"
+            "WHERE solved GROUP BY name HAVING count(cost) > 0"
         )
         return {name: (float(mean), float(error or 0.0), n) for name, mean, error, n in rows}
 
