@@ -44,7 +44,7 @@ FOUNDATIONS = (
     "_version",
 )
 ENTRANCES = ("__init__", "__main__")
-TORCH_MODULES = ("network", "train", "chunking", "graphs")
+TORCH_MODULES = ("network", "train", "chunking", "alternation", "graphs")
 """Modules of a part, beside the blocks, that may use torch."""
 TRAINING_PACKAGES = ("torch", "vector_quantize_pytorch", "tensorboard", "safetensors")
 MAX_LINES = 400

@@ -9,6 +9,9 @@ import hashlib
 
 import numpy as np
 
+SEALED = "sealed"
+"""Name reserved for the instances of final figures; only `sealed_stream` may begin with it."""
+
 
 def stream_seed(seed: int, *names: str | int) -> int:
     """A 128-bit seed for the stream called `names` under `seed`."""
@@ -22,4 +25,10 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     >>> bool(stream(0, "demo").integers(100) == stream(0, "demo").integers(100))
     True
     """
+    assert names[:1] != (SEALED,), "the sealed stream is for final figures only"
     return np.random.Generator(np.random.PCG64(stream_seed(seed, *names)))
+
+
+def sealed_stream(seed: int, *names: str | int) -> np.random.Generator:
+    """A generator that no `stream` shares, for instances that nothing is tuned on."""
+    return np.random.Generator(np.random.PCG64(stream_seed(seed, SEALED, *names)))

@@ -16,6 +16,7 @@ HIPS_EPS = "hips_eps evaluation=phs_hat epsilon=0.001 dynamics=true top_p=1"
 PHS = "phs_star evaluation=phs_star dynamics=true"
 ROWS = {"phs_star": PHS, "hips": HIPS, "hips_eps": HIPS_EPS}
 """What the rows stood for when they were run."""
+SUITES = ("line", "long")
 
 
 def run_line(index: int, configuration: str, cost: int | None, **changes: Any) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def run_line(index: int, configuration: str, cost: int | None, **changes: Any) -
         "version": __version__,
         "invocation": "stored",
         "suite": "line",
-        "source": "seed",
+        "source": "development",
         "domain": "line_world",
         "parameters": domain.parameters(),
         "seed": index // 4,
@@ -86,11 +87,13 @@ def invocation_line(**changes: Any) -> dict[str, Any]:
         "started": "2026-01-01T00:00:00+0000",
         "command": "hips bench three",
         "experiments": ["three"],
+        "rules": "full",
+        "sealed": False,
         "catalogue": toy_catalogue(),
         "size": SIZE,
         "seeds": [0, 1],
-        "sources": {"line": "seed", "long": "seed"},
-        "configurations": dict.fromkeys(("line", "long"), ROWS),
+        "sources": {"line": "development", "long": "development"},
+        "configurations": {suite: {name: [one] for name, one in ROWS.items()} for suite in SUITES},
         "added": [],
         "skipped": [{"suite": "long", "variant": "hips", "reason": "no model 'x' is installed"}],
         "environment": {"python": "3.11", "cores": 2},

@@ -25,8 +25,10 @@ NAMES = (
     "table2",
     "table3",
     "table4",
+    "evaluations",
     "gbfs",
     "astar",
+    "weighted-astar",
     "epsilon",
     "ood-boxworld",
     "ood-sokoban",
@@ -35,6 +37,8 @@ NAMES = (
     "env-steps",
     "protocol",
     "peers",
+    "paper-data",
+    "swap",
 )
 BASELINES = {"adasubs", "ksubs", "adasubs_gbfs", "ksubs_gbfs", "bc", "cql", "dt"}
 
@@ -47,7 +51,8 @@ def test_every_experiment_of_the_paper_is_there() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_methods_and_suites_exist(name: str) -> None:
-    for part in PAPER.experiments.get(name).parts:
+    allowed = PAPER.experiments.get(name).allowed
+    for part in [part for rules in allowed for part in PAPER.find(name, rules).parts]:
         domain = part.suite.make_domain()
         assert len({row.name for row in part.rows}) == len(part.rows)
         for row in part.rows:
@@ -75,12 +80,13 @@ def test_no_search_goes_on_beyond_the_last_point_of_its_table() -> None:
 def test_every_published_row_is_run_or_known_to_be_missing() -> None:
     tables = json.loads((experiments.DATA / "published.json").read_text())["tables"]
     for name, table in tables.items():
-        parts = {part.suite.name: part for part in PAPER.experiments.get(name).parts}
+        parts = {part.suite.name: part for part in PAPER.find(name, "paper").parts}
         assert set(table["suites"]) == set(parts)
         for suite, content in table["suites"].items():
             rows = {row.name for row in parts[suite].rows}
             assert set(content["rows"]) - rows <= BASELINES
-            assert list(content["points"]) == list(parts[suite].points)
+            points = list(content["points"])
+            assert list(parts[suite].points) in (points, points[:-1])
             for values in content["rows"].values():
                 assert len(values) == len(content["points"])
 
@@ -138,6 +144,11 @@ CHANGES: dict[str, Any] = {
     "min_reach_probability": 0.6,
     "chunk_confidence": 0.71,
     "horizon": 3,
+    "rollout_retries": 1,
+    "pass_goals": False,
+    "decoding": "cells",
+    "equal_subgoals": "max",
+    "legality_check": False,
     "close_on_generation": True,
     "precision": "fp32",
 }

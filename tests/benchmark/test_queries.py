@@ -14,7 +14,7 @@ from tests.benchmark.stored import HIPS, HIPS_EPS, PHS, run_line, stored_lines, 
 
 
 def selection(name: str, configuration: str, resource: str = "expansions") -> Selection:
-    return Selection(name, "line", "seed", configuration, False, 40, None, resource)
+    return Selection(name, "line", "development", (configuration,), False, 40, None, resource)
 
 
 SELECTIONS = [selection("phs", PHS), selection("hips", HIPS), selection("eps", HIPS_EPS)]
@@ -63,7 +63,8 @@ def test_ratio_divides_the_unsolved(chosen: Chosen) -> None:
 
 
 def test_only_instances_that_one_row_solves(results: Results) -> None:
-    chosen = results.choose(SELECTIONS, solved_by="hips")
+    chosen = results.choose(SELECTIONS)
+    chosen.keep_solved_by("hips")
     assert {share.total for share in chosen.success([None]).values()} == {5}
     assert chosen.mean_cost()["hips"][0] == pytest.approx((1 + 2 + 3 + 2 + 8) / 5)
     assert chosen.mean_cost()["eps"][0] == pytest.approx((1 + 1 + 3 + 2 + 5) / 5)

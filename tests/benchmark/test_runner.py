@@ -291,7 +291,7 @@ def test_a_row_that_cannot_run_any_more_keeps_what_it_has(
     model.write_text(json.dumps({**card, "parts": kept, "settings": {"top_p": 0.5}}))
     summary = run(request_for(catalogue, "three"), tmp_path)
     assert {skip["variant"] for skip in summary.skipped} == {"hips", "hips_eps"}
-    assert labels() == before == ["PHS* (low-level)", "HIPS (high-level)", "HIPS-ε"]
+    assert labels() == before == ["PHS* (low-level), weight 1", "HIPS (high-level)", "HIPS-ε"]
 
 
 def test_a_method_that_is_not_in_the_catalogue_is_a_row(

@@ -10,7 +10,7 @@ from hips.errors import ConfigError, ContractError
 from hips.planner.policies import NearestStepPolicy
 from hips.planner.protocols import Foresight, ReachPolicy
 from hips.planner.rollouts import (
-    SECOND_CHANCES,
+    DEFAULT_RETRIES,
     RolloutLimits,
     Rollouts,
     Simulator,
@@ -73,7 +73,7 @@ def test_repeated_states_end_a_rollout() -> None:
     found = roll(policy, starts, grids(7), 50, lonely)
     assert not found.success[0]
     assert found.lengths[0] == 1
-    assert found.simulated[0] == 2 + SECOND_CHANCES
+    assert found.simulated[0] == 2 + DEFAULT_RETRIES
 
 
 def test_where_an_action_leads_nowhere_new_the_next_best_is_tried() -> None:

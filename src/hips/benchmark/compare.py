@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hips.benchmark import lines
+from hips.benchmark import lines, seal
 from hips.benchmark.document import Curve, Document, Figure, Section, Table, number
 from hips.benchmark.metrics import RESOURCES
 from hips.benchmark.queries import Results
@@ -17,7 +17,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One suite and configuration in both sets.
+    """The instances that two searches have both run.
 
     Attributes:
         suite: name of the suite.
@@ -42,7 +42,14 @@ class Pair:
 
 
 def pairs(first: Path, second: Path, resource: str = "expansions") -> list[Pair]:
-    """The runs common to two folders, matched by instance and configuration."""
+    """The runs common to two folders, matched by instance and configuration.
+
+    Raises:
+        HipsError: the folders have no runs in common, or runs on sealed instances: comparing is
+            how settings and models are chosen.
+    """
+    for folder in (first, second):
+        seal.refuse_results(lines.find(folder), "`hips bench compare`")
     cost = RESOURCES.get(resource).expression
     one, two = (Results(lines.find(folder)) for folder in (first, second))
     columns = "suite, configuration, timed, instance, seed"
@@ -113,9 +120,14 @@ def build(first: Path, second: Path, resource: str = "expansions") -> Document:
     return Document("Comparison of two result sets", (), (section,))
 
 
-def _row(pair: Pair) -> tuple[str, ...]:
+def mean_costs(pair: Pair) -> tuple[float, float]:
+    """Mean costs (first, second) of the instances that both solved; 0 if there are none."""
     count = max(1, len(pair.both))
-    means = [sum(costs[side] for costs in pair.both) / count for side in (0, 1)]
+    return sum(a for a, _ in pair.both) / count, sum(b for _, b in pair.both) / count
+
+
+def _row(pair: Pair) -> tuple[str, ...]:
+    means = mean_costs(pair)
     return (
         f"{pair.suite}, {pair.configuration}",
         str(pair.total),
@@ -123,13 +135,14 @@ def _row(pair: Pair) -> tuple[str, ...]:
         str(pair.only_first),
         str(pair.only_second),
         str(pair.neither),
-        _chance(solved_chance(pair)),
+        chance(solved_chance(pair)),
         *(number(mean) for mean in means),
-        _chance(cost_chance(pair)),
+        chance(cost_chance(pair)),
     )
 
 
-def _chance(value: float) -> str:
+def chance(value: float) -> str:
+    """A p-value, starred if significant."""
     return f"{value:.3g}" + (" *" if value < SIGNIFICANT else "")
 
 

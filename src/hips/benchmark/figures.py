@@ -36,7 +36,7 @@ def success_figure(experiment: Experiment, part: Part, chosen: Chosen) -> Figure
         )
     resource = part.rows[0].resource
     return Figure(
-        f"{experiment.name}-{part.suite.name}",
+        f"{experiment.key}-{part.suite.name}",
         f"{part.suite.label}: solved",
         resource_label(resource),
         "solved (%)",
@@ -57,7 +57,7 @@ def ratio_figure(experiment: Experiment, part: Part, chosen: Chosen) -> Figure |
             curves.append(Curve(row.label, tuple(x), tuple(y), colour=place))
     label = next(row.label for row in part.rows if row.name == reference)
     return Figure(
-        f"{experiment.name}-{part.suite.name}-ratio",
+        f"{experiment.key}-{part.suite.name}-ratio",
         f"{part.suite.label}: unsolved, divided by {label}",
         resource_label(part.rows[0].resource),
         "ratio",
@@ -74,7 +74,7 @@ def share_figures(experiment: Experiment, part: Part, chosen: Chosen) -> list[Fi
     """
     labels = {row.name: row.label for row in part.rows}
     names = chosen.names()
-    prefix = f"{experiment.name}-{part.suite.name}"
+    prefix = f"{experiment.key}-{part.suite.name}"
     categories = tuple(labels[name] for name in names)
     panels = [
         _bars(f"{prefix}-plans", "low-level steps in plans", "plan_share", chosen, categories),

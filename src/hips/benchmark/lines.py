@@ -10,7 +10,7 @@ from typing import Any
 from hips import json_lines
 from hips.errors import HipsError
 
-FORMAT = 2
+FORMAT = 3
 FILE = "runs.jsonl"
 PACKED = "runs.jsonl.gz"
 

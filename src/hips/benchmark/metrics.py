@@ -61,8 +61,18 @@ _declare(
 )
 _declare(
     Metric(
-        "steps_with_model",
-        "environment steps and model calls",
+        "steps_with_model_calls",
+        "environment steps and model calls (a batched step is one call, as published)",
+        "",
+        Better.LESS,
+        "environment_steps + dynamics_calls",
+    ),
+    resource=True,
+)
+_declare(
+    Metric(
+        "steps_with_model_rows",
+        "environment steps and model rows",
         "",
         Better.LESS,
         "environment_steps + dynamics_rows",
@@ -71,7 +81,8 @@ _declare(
 )
 _declare(Metric("generated", "generated nodes", "", Better.LESS, "generated"))
 _declare(Metric("network_rows", "network rows", "", Better.LESS, "network_rows"))
-_declare(Metric("dynamics_rows", "model steps", "", Better.LESS, "dynamics_rows"))
+_declare(Metric("dynamics_calls", "model calls", "", Better.LESS, "dynamics_calls"))
+_declare(Metric("dynamics_rows", "model rows", "", Better.LESS, "dynamics_rows"))
 _declare(Metric("length", "plan length", "steps", Better.LESS, "length"))
 _declare(Metric("num_segments", "segments", "", Better.NEITHER, "len(segments)"))
 _declare(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from hips.planner.result import PROFILE_EDGES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+MEMBER = r"regexp_extract(configuration, ' model=(\S+)$', 1)"
+"""The model that a configuration names; empty for the domain's own."""
 
 FIELDS: Mapping[str, str] = {
     "type": "VARCHAR",
@@ -62,7 +66,7 @@ class Selection:
     name: str
     suite: str
     source: str
-    configuration: str
+    configurations: tuple[str, ...]
     timed: bool
     limit_expansions: int | None
     limit_seconds: float | None
@@ -76,14 +80,28 @@ class Share:
     Attributes:
         solved: number of solved instances.
         total: number of instances.
-        error: standard error over seeds; None for a single seed.
+        error: standard error over models, or over seeds; None for a single one.
         censored: unsolved instances whose search ended before reaching the point.
+        models: number of models; each has run all instances.
     """
 
     solved: int
     total: int
     error: float | None
     censored: int = 0
+    models: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The outcome of one run: whether and at which cost it was solved."""
+
+    solved: bool
+    cost: float
+
+    def within(self, point: float | None) -> bool:
+        """Whether it was solved at a cost of at most `point`; None for the limit of the run."""
+        return self.solved and (point is None or self.cost <= point)
 
 
 class Results:
@@ -123,8 +141,8 @@ class Results:
         """The rows of a query."""
         return list(self.connection.execute(query, list(parameters)).fetchall())
 
-    def choose(self, selections: Sequence[Selection], solved_by: str | None = None) -> Chosen:
-        """Selects the runs of some rows; with `solved_by`, only instances that this row solved."""
+    def choose(self, selections: Sequence[Selection]) -> Chosen:
+        """Selects the runs of some rows."""
         costs = " ".join(
             f"WHEN '{name}' THEN {RESOURCES.get(name).expression}" for name in RESOURCES
         )
@@ -133,22 +151,20 @@ class Results:
         parameters: list[Any] = []
         for place, one in enumerate(selections):
             pieces.append(
-                f"SELECT {place} AS place, ? AS name, CASE ? {costs} END::DOUBLE AS cost, runs.* "
-                "FROM runs WHERE suite = ? AND source = ? AND configuration = ? AND timed = ? "
+                f"SELECT {place} AS place, ? AS name, CASE ? {costs} END::DOUBLE AS cost, "
+                f"{MEMBER} AS member, runs.* FROM runs "
+                "WHERE suite = ? AND source = ? AND list_contains(?, configuration) AND timed = ? "
                 "AND limit_expansions IS NOT DISTINCT FROM ? "
                 "AND limit_seconds IS NOT DISTINCT FROM ?"
             )
-            parameters += [one.name, one.resource, one.suite, one.source, one.configuration]
+            parameters += [one.name, one.resource, one.suite, one.source]
+            parameters.append(list(one.configurations))
             parameters += [one.timed, one.limit_expansions, one.limit_seconds]
         self.connection.execute(
             f"CREATE TEMP TABLE chosen AS {' UNION ALL '.join(pieces)}", parameters
         )
-        if solved_by is not None:
-            self.connection.execute(
-                "DELETE FROM chosen WHERE instance NOT IN "
-                "(SELECT instance FROM chosen WHERE name = ? AND solved)",
-                [solved_by],
-            )
+        # Older lines lack a metric that was declared later; a row cannot be counted by it.
+        self.connection.execute("DELETE FROM chosen WHERE cost IS NULL")
         return Chosen(self)
 
 
@@ -164,6 +180,48 @@ class Chosen:
             n for (n,) in self._ask("SELECT name FROM chosen GROUP BY name ORDER BY min(place)")
         ]
 
+    def runs(self) -> dict[str, dict[tuple[str, int, str], Run]]:
+        """The runs of every row, by instance, seed and model (empty if the row has only one)."""
+        found: dict[str, dict[tuple[str, int, str], Run]] = {name: {} for name in self.names()}
+        for name, instance, seed, member, solved, cost in self._ask(
+            "SELECT name, instance, seed, if(models > 1, member, ''), solved, cost FROM chosen "
+            "JOIN (SELECT name, count(DISTINCT member) AS models FROM chosen GROUP BY name) "
+            "USING (name)"
+        ):
+            found[name][instance, seed, member] = Run(
+                bool(solved), math.inf if cost is None else cost
+            )
+        return found
+
+    def uneven(self) -> dict[str, int]:
+        """Instances of each row, if rows or models differ in them; else empty."""
+        own: dict[str, dict[str, set[tuple[str, int]]]] = {}
+        for name, runs in self.runs().items():
+            for instance, seed, member in runs:
+                own.setdefault(name, {}).setdefault(member, set()).add((instance, seed))
+        sets = [drawn for members in own.values() for drawn in members.values()]
+        if all(drawn == sets[0] for drawn in sets):
+            return {}
+        return {
+            name: min(len(drawn) for drawn in members.values()) for name, members in own.items()
+        }
+
+    def keep_common(self) -> None:
+        """Drops instances that some row or model has not run."""
+        self._ask(
+            "DELETE FROM chosen WHERE (instance, seed) NOT IN (SELECT (instance, seed) FROM chosen "
+            "GROUP BY instance, seed HAVING count(DISTINCT (name, member)) = "
+            "(SELECT count(DISTINCT (name, member)) FROM chosen))"
+        )
+
+    def keep_solved_by(self, name: str) -> None:
+        """Drops instances that the row has not solved (with any of its models)."""
+        self._ask(
+            "DELETE FROM chosen WHERE instance NOT IN "
+            "(SELECT instance FROM chosen WHERE name = ? AND solved)",
+            [name],
+        )
+
     def instances(self) -> list[str]:
         """Hashes of the instances."""
         return [h for (h,) in self._ask("SELECT DISTINCT instance FROM chosen ORDER BY instance")]
@@ -173,16 +231,18 @@ class Chosen:
         found = {}
         for point in points:
             rows = self._ask(
-                "WITH by_seed AS (SELECT name, seed, count(*) AS total, count(*) FILTER "
+                "WITH sizes AS (SELECT name, count(DISTINCT member) AS models FROM chosen "
+                "GROUP BY name), by_part AS (SELECT name, models, "
+                "if(models > 1, member, seed::VARCHAR) AS part, count(*) AS total, count(*) FILTER "
                 "(WHERE solved AND (?::DOUBLE IS NULL OR cost <= ?)) AS good, count(*) FILTER "
                 "(WHERE NOT solved AND starts_with(outcome, 'OUT_OF_') AND cost < ?) AS given_up "
-                "FROM chosen GROUP BY ALL) SELECT name, sum(good), sum(total), "
-                "stddev_samp(good / total) / sqrt(count(*)), sum(given_up) "
-                "FROM by_seed GROUP BY name",
+                "FROM chosen JOIN sizes USING (name) GROUP BY ALL) SELECT name, sum(good), "
+                "sum(total), stddev_samp(good / total) / sqrt(count(*)), sum(given_up), "
+                "any_value(models) FROM by_part GROUP BY name",
                 [point, point, point],
             )
-            for name, solved, total, error, given_up in rows:
-                found[name, point] = Share(int(solved), int(total), error, int(given_up))
+            for name, solved, total, error, given_up, models in rows:
+                found[name, point] = Share(int(solved), int(total), error, int(given_up), models)
         return found
 
     def mean(self, metric: str, common: bool | None = None) -> dict[str, tuple[float, float, int]]:
@@ -194,8 +254,9 @@ class Chosen:
         where = "solved" if declared.common else "TRUE"
         if declared.common if common is None else common:
             where += (
-                " AND instance IN (SELECT instance FROM chosen WHERE solved GROUP BY instance "
-                "HAVING count(DISTINCT name) = (SELECT count(DISTINCT name) FROM chosen))"
+                " AND instance IN (SELECT instance FROM chosen GROUP BY instance HAVING "
+                "bool_and(solved) AND "
+                "count(DISTINCT name) = (SELECT count(DISTINCT name) FROM chosen))"
             )
         rows = self._ask(
             f"SELECT name, {declared.aggregation}({metric}::DOUBLE), "
@@ -208,7 +269,7 @@ class Chosen:
         """Mean cost of solved instances in each row's resource, standard error and number."""
         rows = self._ask(
             "SELECT name, avg(cost), stddev_samp(cost) / sqrt(count(*)), count(*) FROM chosen "
-            "WHERE solved GROUP BY name"
+            "WHERE solved GROUP BY name HAVING count(cost) > 0"
         )
         return {name: (float(mean), float(error or 0.0), n) for name, mean, error, n in rows}
 

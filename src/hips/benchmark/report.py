@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,54 +13,87 @@ from PIL import Image as PillowImage
 
 from hips import domains
 from hips.benchmark import experiments as catalogues
-from hips.benchmark import figures, lines, published, tables
+from hips.benchmark import figures, lines, paired, published, seal, tables
 from hips.benchmark.document import Document, Figure, Picture, Section, Table, unique
 from hips.benchmark.experiments import Catalogue, Experiment, Part, Size
 from hips.benchmark.queries import Chosen, Results, Selection
-from hips.benchmark.suites import combined
+from hips.benchmark.suites import DEVELOPMENT, combined
 from hips.benchmark.tasks import Limits
 from hips.benchmark.variants import Variant
 from hips.errors import HipsError
 from hips.pictures import plan_frames
+from hips.seeding import SEALED
 
 FRAMES = 6
 STRIP_CELL_PIXELS = 180
 GAP = 8
 Invocations: TypeAlias = dict[str, dict[str, Any]]
 """The last invocation that ran each suite for an experiment."""
-Configurations: TypeAlias = dict[str, dict[str, str]]
-"""The configuration of every row when it was last run, by suite and variant."""
+Configurations: TypeAlias = dict[str, dict[str, list[str]]]
+"""The configurations of every row when it was last run, by suite and variant."""
+Kind: TypeAlias = tuple[str, str, bool]
+"""Name of an experiment, its rule set, and whether its instances are sealed."""
 
 
-def build(folder: Path, names: tuple[str, ...] = ()) -> Document:
-    """The report of a folder's results: the named experiments, or all."""
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What the sections of a report are made from.
+
+    Attributes:
+        results: the runs.
+        configurations: of the rows, by rule set.
+        common: whether rows on different instances are restricted to those in common; if not,
+            the report has no table of them.
+    """
+
+    results: Results
+    configurations: dict[str, Configurations]
+    common: bool
+
+
+def build(folder: Path, kinds: tuple[Kind, ...] = (), *, common: bool = False) -> Document:
+    """The report of a folder's results: the experiments of these kinds, or all.
+
+    With `common`, rows that were run on different instances are reported on those that all have
+    run; without, such a table is refused.
+    """
     path = lines.find(folder)
     invocations = [line for line in lines.read(path) if line["type"] == "invocation"]
     results = Results(path)
-    latest: dict[str, Invocations] = {}
-    stood_for: Configurations = {}
+    latest: dict[Kind, Invocations] = {}
+    stood_for: dict[str, Configurations] = {}
     for invocation in invocations:
+        rules = invocation["rules"]
         for name in invocation["experiments"]:
-            latest.setdefault(name, {}).update(dict.fromkeys(invocation["sources"], invocation))
+            kind = (name, rules, invocation["sealed"])
+            latest.setdefault(kind, {}).update(dict.fromkeys(invocation["sources"], invocation))
         for suite, rows in invocation["configurations"].items():
-            stood_for.setdefault(suite, {}).update(rows)
-    wanted = names or tuple(latest)
-    unknown = [name for name in wanted if name not in latest]
+            stood_for.setdefault(rules, {}).setdefault(suite, {}).update(rows)
+    wanted = kinds or tuple(latest)
+    unknown = [kind for kind in wanted if kind not in latest]
     if unknown:
+        available = ", ".join(dict.fromkeys(name for name, _, _ in latest))
         raise HipsError(
-            f"{path}: no results of experiment '{unknown[0]}'. Available: {', '.join(latest)}."
+            f"{path}: no results of experiment '{unknown[0][0]}'. Available: {available}."
         )
-    made = [
-        _section(results, name, latest[name], stood_for) for name in _in_order(wanted, invocations)
-    ]
+    sources = Sources(results, stood_for, common)
+    made = [_section(sources, kind, latest[kind]) for kind in _in_order(wanted, invocations)]
+    warning = seal.reopened(path.parent)
     return Document(
         "Benchmark of HIPS-ε",
         (
             "Every number comes from the JSON lines beside this report. Shares are in percent "
             "with 95 % Wilson intervals in brackets; with more than one seed, ± is the standard "
-            "error over seeds. `limit` is success within the limit of the runs; ≥ marks a lower "
-            "bound, where searches were given up before that point.",
+            "error over seeds; with more than one model, over models. `limit` is success within "
+            "the limit of the runs; ≥ marks a lower bound, where searches were given up before "
+            "that point.",
+            "All rows of a table share their instances. Development instances were seen while "
+            "settings and models were chosen; sealed ones were not. Paired tests compare every row "
+            "with the reference: instances solved only by the row / only by the reference, with "
+            "McNemar's exact p-value, and mean costs on instances that both solved, with that of "
+            "Wilcoxon's signed-rank test; * marks p < 0.05.",
             f"Columns `paper`: {published.source()} (± is the standard error there).",
+            *([f"**Warning**: {warning}"] if warning else []),
         ),
         tuple(made),
         unique(invocation["command"] for invocation in invocations if invocation["command"]),
@@ -67,12 +101,15 @@ def build(folder: Path, names: tuple[str, ...] = ()) -> Document:
     )
 
 
-def _in_order(wanted: tuple[str, ...], invocations: list[dict[str, Any]]) -> list[str]:
-    """Experiments in the order of their catalogue."""
+def _in_order(wanted: tuple[Kind, ...], invocations: list[dict[str, Any]]) -> list[Kind]:
+    """Rule sets one after the other, each with its experiments in the order of the catalogue."""
     order: list[str] = []
+    rules: list[str] = []
     for invocation in invocations:
-        order += [n for n in _catalogue(invocation).experiments if n not in order]
-    return sorted(wanted, key=order.index)
+        book = _catalogue(invocation)
+        order += [n for n in book.experiments if n not in order]
+        rules += [n for n in book.rules if n not in rules]
+    return sorted(wanted, key=lambda kind: (rules.index(kind[1]), kind[2], order.index(kind[0])))
 
 
 def _catalogue(invocation: dict[str, Any]) -> Catalogue:
@@ -85,10 +122,8 @@ def _environment(invocations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"hips": last.get("version", ""), **last.get("environment", {})}
 
 
-def _section(
-    results: Results, name: str, invocations: Invocations, stood_for: Configurations
-) -> Section:
-    experiment = _experiment(name, invocations)
+def _section(sources: Sources, kind: Kind, invocations: Invocations) -> Section:
+    experiment = _experiment(kind, invocations)
     made_tables: list[Table] = []
     made_figures: list[Figure] = []
     pictures: list[Picture] = []
@@ -99,24 +134,31 @@ def _section(
         if invocation is None:
             continue
         size = Size(**invocation["size"])
-        selections = _selections(experiment, part, size, invocation, stood_for)
-        chosen = results.choose(selections, part.solved_by)
+        stood_for = sources.configurations[experiment.rules.name]
+        chosen = sources.results.choose(_selections(experiment, part, size, invocation, stood_for))
+        present.update((part.suite.name, name) for name in chosen.names())
+        notes += _comparable(experiment, part, chosen, sources.common)
+        if chosen.uneven():
+            continue
+        if part.solved_by is not None:
+            chosen.keep_solved_by(part.solved_by)
         if not chosen.names():
             continue
-        present.update((part.suite.name, name) for name in chosen.names())
         made_tables.append(tables.success_table(experiment, part, chosen))
+        made_tables += paired.table(part, chosen)
         made_tables.append(tables.cost_table(part, chosen, experiment.timed))
-        made_tables.append(tables.score_table(part, results, experiment.timed))
+        made_tables.append(tables.score_table(part, sources.results, experiment.timed))
         made_tables.append(tables.outcome_table(part, chosen))
         made_figures += _figures(experiment, part, chosen)
         pictures += _pictures(part, chosen)
         notes += _notes(experiment, part, size, chosen, invocation)
     if not made_tables:
         notes.append("Nothing to show: no runs, or none on an instance that counts.")
+    instances = "sealed" if experiment.sealed else "development"
     return Section(
-        name,
-        f"{name}: {experiment.title}",
-        experiment.about,
+        experiment.key,
+        f"{experiment.name}: {experiment.title} ({experiment.rules.label}, {instances} instances)",
+        " ".join(text for text in (experiment.about, experiment.rules.about) if text),
         tuple(made_tables),
         tuple(made_figures),
         tuple(pictures),
@@ -124,15 +166,37 @@ def _section(
     )
 
 
-def _experiment(name: str, invocations: Invocations) -> Experiment:
-    """The experiment of the catalogue, with the rows added when it was run."""
-    experiment = _catalogue(list(invocations.values())[-1]).experiments.get(name)
+def _comparable(experiment: Experiment, part: Part, chosen: Chosen, common: bool) -> list[str]:
+    """Restricts rows on different instances to the common ones, or says why there is no table."""
+    counts = chosen.uneven()
+    if not counts:
+        return []
+    labels = {row.name: row.label for row in part.rows}
+    listed = ", ".join(f"{labels[name]} {count}" for name, count in counts.items())
+    where = f"{part.suite.label}: the rows were run on different instances ({listed})"
+    if common:
+        chosen.keep_common()
+        if chosen.names():
+            return [f"{where}; the table has the {len(chosen.instances())} that all have run."]
+    return [
+        f"No table. {where}, and the rows of a table must share theirs. Run the missing ones "
+        f"(`hips bench {experiment.name} --suite {part.suite.name} --problems "
+        f"{max(counts.values())}`), or report those in common (`hips bench report --common`)."
+    ]
+
+
+def _experiment(kind: Kind, invocations: Invocations) -> Experiment:
+    """The experiment of the catalogue under its rules, with the rows added when it was run."""
+    name, rules, sealed = kind
+    book = _catalogue(list(invocations.values())[-1])
     added = {
-        entry["name"]: Variant(**entry)
+        entry["name"]: Variant(**{**entry, "family": None})
         for invocation in invocations.values()
         for entry in invocation["added"]
     }
-    return experiment.with_variants(tuple(added.values()))
+    experiment = book.experiments.get(name).with_variants(tuple(added.values()))
+    experiment = experiment.under(book.rules.get(rules))
+    return experiment.on_sealed() if sealed else experiment
 
 
 def _selections(
@@ -148,7 +212,7 @@ def _selections(
             row.name,
             part.suite.name,
             invocation["sources"][part.suite.name],
-            stood_for.get(part.suite.name, {}).get(row.variant.name, ""),
+            tuple(stood_for.get(part.suite.name, {}).get(row.variant.name, ())),
             limits.timed,
             limits.expansions,
             limits.seconds,
@@ -194,7 +258,7 @@ def _notes(
     limit = f"{limits.seconds:g} seconds" if limits.timed else f"{limits.expansions:,} expansions"
     hashes = chosen.instances()
     notes = [
-        f"{part.suite.label}: {len(hashes)} instances ({invocation['sources'][part.suite.name]}, "
+        f"{part.suite.label}: {len(hashes)} {_sort(invocation['sources'][part.suite.name])} ("
         f"sha256 {combined(hashes)[:16]}), limit {limit} a search."
     ]
     labels = {row.name: row.label for row in part.rows}
@@ -204,6 +268,12 @@ def _notes(
             "memory before their limit of expansions and count as unsolved."
         )
     return notes + tables.below_paper(experiment, part, chosen)
+
+
+def _sort(source: str) -> str:
+    """The sort of instances of a source."""
+    drawn = source in (DEVELOPMENT, SEALED)
+    return f"{source} instances" if drawn else f"instances of {source.removeprefix('levels:')}"
 
 
 def _pictures(part: Part, chosen: Chosen) -> list[Picture]:

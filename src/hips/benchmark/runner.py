@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from hips import machine
 from hips._version import __version__
-from hips.benchmark import lines
+from hips.benchmark import lines, seal
 from hips.benchmark.experiments import Experiment, Size
 from hips.benchmark.suites import Instance, Suite
 from hips.benchmark.tasks import Cell, Key, Task, cells_of, cut, key_of, scheduled
@@ -48,6 +48,8 @@ class Request:
         engine: where the runs execute.
         catalogue: content of the catalogue file; None for the paper's.
         added: variants added to every table of the experiments.
+
+    All experiments of a request have the same rules and the same sort of instances.
     """
 
     experiments: tuple[Experiment, ...]
@@ -131,6 +133,7 @@ def run(request: Request, folder: Path, watcher: Watcher | None = None) -> Summa
     with lines.Appender(path) as out:
         history = History.read(path)
         work, skipped = _pending(request, history, watcher)
+        _open_sealed(request, folder)
         out.write(_invocation_line(request, invocation, skipped))
         tasks = scheduled(work, request.size.minutes, time.time())
         before = out.written
@@ -211,6 +214,8 @@ def _invocation_line(
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "command": request.command,
         "experiments": [experiment.name for experiment in request.experiments],
+        "rules": request.experiments[0].rules.name,
+        "sealed": request.experiments[0].sealed,
         "catalogue": request.catalogue,
         "size": asdict(request.size),
         "seeds": list(request.seeds),
@@ -222,14 +227,30 @@ def _invocation_line(
     }
 
 
-def _configurations(request: Request) -> dict[str, dict[str, str]]:
-    """The configuration of every row that can run, by suite and variant name."""
-    found: dict[str, dict[str, str]] = {}
+def _open_sealed(request: Request, folder: Path) -> None:
+    """Records that sealed instances are opened, with everything that they are searched with."""
+    searches: dict[str, dict[str, str | None]] = {}
+    for experiment in request.experiments:
+        for part in experiment.parts if experiment.sealed else ():
+            domain = part.suite.make_domain()
+            for row in part.rows:
+                for one in row.variant.members(domain):
+                    if not one.missing(domain):
+                        models = searches.setdefault(part.suite.name, {})
+                        models[one.configuration(domain)] = one.model_hash(domain)
+    if searches:
+        seal.record_opening(folder, searches, request.command)
+
+
+def _configurations(request: Request) -> dict[str, dict[str, list[str]]]:
+    """The configurations of every row that can run, one per model, by suite and variant name."""
+    found: dict[str, dict[str, list[str]]] = {}
     for experiment in request.experiments:
         for part in experiment.parts:
             domain = part.suite.make_domain()
             own = found.setdefault(part.suite.name, {})
             for row in part.rows:
-                if not row.variant.missing(domain):
-                    own[row.variant.name] = row.variant.configuration(domain)
+                members = [v for v in row.variant.members(domain) if not v.missing(domain)]
+                if members:
+                    own[row.variant.name] = [v.configuration(domain) for v in members]
     return found

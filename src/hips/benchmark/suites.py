@@ -13,10 +13,10 @@ from hips.arrays import Grid
 from hips.domains import Domain
 from hips.errors import ConfigError, LevelError
 from hips.files import read_text
-from hips.seeding import stream
+from hips.seeding import SEALED, sealed_stream, stream
 
-DRAWN = "seed"
-"""Source of instances sampled by the domain's generator."""
+DEVELOPMENT = "development"
+"""Source of sampled instances that settings and models may be tuned on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class Suite:
         variant: a named parameter set of the domain.
         parameters: parameters on top of it.
         levels: level files that replace sampled instances.
+        sealed: whether to draw the instances kept for final figures.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Suite:
     variant: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     levels: tuple[Path, ...] = ()
+    sealed: bool = False
 
     @staticmethod
     def from_json(name: str, content: Mapping[str, Any]) -> Suite:
@@ -68,11 +70,21 @@ class Suite:
         """This suite with levels from files as its instances."""
         return replace(self, levels=levels)
 
+    def on_sealed(self) -> Suite:
+        """This suite with its sealed instances.
+
+        Raises:
+            ConfigError: its instances are levels of files.
+        """
+        if self.levels:
+            raise ConfigError("Sealed instances are drawn, not read; omit --levels or --sealed.")
+        return replace(self, sealed=True)
+
     @property
     def source(self) -> str:
         """The source of the instances, as recorded in results."""
         if not self.levels:
-            return DRAWN
+            return SEALED if self.sealed else DEVELOPMENT
         return "levels:" + ",".join(path.name for path in self.levels)
 
     def make_domain(self) -> Domain:
@@ -85,12 +97,13 @@ class Suite:
         Every sampled instance has its own random stream, so a larger `count` keeps the first ones.
         """
         domain = self.make_domain()
+        draw = sealed_stream if self.sealed else stream
         if self.levels:
             grids = _read(domain, self.levels)[:count]
             return [Instance(0, i, grid, fingerprint(domain, grid)) for i, grid in enumerate(grids)]
         found = []
         for index in range(count):
-            rng = stream(seed, "benchmark", self.name, index)
+            rng = draw(seed, "benchmark", self.name, index)
             grid = domain.sample(rng, 1)[0]
             found.append(Instance(seed, index, grid, fingerprint(domain, grid)))
         return found

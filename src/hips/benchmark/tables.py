@@ -17,6 +17,7 @@ COST_METRICS = (
     "generated",
     "network_rows",
     "environment_steps",
+    "dynamics_calls",
     "dynamics_rows",
     "seconds",
     "length",
@@ -49,7 +50,7 @@ def success_table(experiment: Experiment, part: Part, chosen: Chosen) -> Table:
                 cells.append(share_cell(shares[row.name, None if point is None else float(point)]))
             if point in known:
                 cells.append(str(_published(experiment, part, row.name, point) or NOTHING))
-        rows.append((*cells, str(shares[row.name, amounts[0]].total)))
+        rows.append((*cells, _count(shares[row.name, amounts[0]])))
     return Table(part.suite.label, (*columns, "n"), tuple(rows))
 
 
@@ -64,13 +65,28 @@ def heading(part: Part, point: Point) -> str:
 def share_cell(share: Share) -> str:
     """Percent solved with the 95 % Wilson interval, and the standard error over seeds if any.
 
-    Marked as a lower bound if searches ended before reaching the point.
+    With several models, which share their instances, only the standard error over models. Marked
+    as a lower bound if searches ended before reaching the point.
     """
     low, high = wilson_interval(share.solved, share.total)
-    over_seeds = "" if share.error is None else f" ± {percent(share.error)}"
+    error = "" if share.error is None else f" ± {percent(share.error)}"
     least = "≥ " if share.censored else ""
     shown = percent(share.solved / share.total)
-    return f"{least}{shown}{over_seeds} [{percent(low)}, {percent(high)}]"
+    interval = "" if share.models > 1 else f" [{percent(low)}, {percent(high)}]"
+    return f"{least}{shown}{error}{interval}"
+
+
+def _count(share: Share) -> str:
+    """Instances, and the number of models that ran them if there are several."""
+    instances = share.total // share.models
+    return f"{instances} × {share.models} models" if share.models > 1 else str(instances)
+
+
+def upper_bound(share: Share) -> float:
+    """The upper end of the interval of a share: two standard errors over models, or Wilson's."""
+    if share.models > 1:
+        return share.solved / share.total + 2 * (share.error or 0.0)
+    return wilson_interval(share.solved, share.total)[1]
 
 
 def cost_table(part: Part, chosen: Chosen, timed: bool) -> Table:
@@ -132,7 +148,7 @@ def below_paper(experiment: Experiment, part: Part, chosen: Chosen) -> list[str]
     for (name, point), share in chosen.success(amounts).items():
         row = next(row for row in part.rows if row.name == name)
         theirs = _published(experiment, part, name, point)
-        high = wilson_interval(share.solved, share.total)[1]
+        high = upper_bound(share)
         if theirs is not None and not share.censored and 100 * high < theirs.mean:
             ours = percent(share.solved / share.total)
             where = heading(part, point)

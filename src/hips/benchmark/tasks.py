@@ -159,8 +159,9 @@ def cells_of(experiments: Iterable[Experiment], size: Size) -> list[Cell]:
             limits = Limits.of(size, experiment, part)
             domain = part.suite.make_domain()
             for row in part.rows:
-                cell = Cell(part.suite, row.variant, limits)
-                found.setdefault(cell.key(domain, 0, 0), cell)
+                for variant in row.variant.members(domain) or (row.variant,):
+                    cell = Cell(part.suite, variant, limits)
+                    found.setdefault(cell.key(domain, 0, 0), cell)
     return list(found.values())
 
 

@@ -25,6 +25,35 @@ from hips.planner.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
+class Family:
+    """Models of one recipe and several training seeds: `DOMAIN-SUFFIX-SEED`.
+
+    Attributes:
+        suffix: the middle of their names.
+        rebuild: command that makes one, with `{domain}` and `{seed}`.
+    """
+
+    suffix: str
+    rebuild: str = ""
+
+    def members(self, domain: Domain) -> list[str]:
+        """Suffixes of the installed models, by seed."""
+        prefix = f"{domain.name}-{self.suffix}-"
+        ends = [n.removeprefix(prefix) for n in bundle.installed() if n.startswith(prefix)]
+        seeds = sorted(int(end) for end in ends if end.isdecimal())
+        return [f"{self.suffix}-{seed}" for seed in seeds]
+
+    def absence(self, domain: Domain) -> str:
+        """What is missing, and how to make it."""
+        how = self.rebuild.format(domain=domain.name, seed=0)
+        return f"no model '{domain.name}-{self.suffix}-SEED' is installed" + (
+            f"; rebuild one with `{how}` and put it into the folder {bundle.SEARCH_VARIABLE}"
+            if how
+            else ""
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Variant:
     """A method with some of its settings fixed.
 
@@ -35,7 +64,10 @@ class Variant:
         settings: settings that differ from the model's card.
         named: a named set of settings, such as `paper`, overridden by `settings`.
         model: name or folder of a model; None for the domain's own.
-        model_suffix: selects the model `DOMAIN-SUFFIX` if `model` is not given.
+        model_suffix: selects the model `DOMAIN-SUFFIX` if `model` is not given; part of the
+            configuration in any case.
+        family: stands for one variant per model of a family.
+        rules: the only rule set to which the variant belongs; None for any.
     """
 
     name: str
@@ -45,6 +77,8 @@ class Variant:
     named: str | None = None
     model: str | None = None
     model_suffix: str | None = None
+    family: Family | None = None
+    rules: str | None = None
 
     @staticmethod
     def from_json(name: str, content: Mapping[str, Any]) -> Variant:
@@ -72,6 +106,15 @@ class Variant:
         card = self._card(domain)
         return complete_settings(domain, choice, self._method, card, Components())
 
+    def members(self, domain: Domain) -> tuple[Variant, ...]:
+        """One variant per installed model of the family; the variant itself without a family."""
+        if self.family is None or self.model is not None or not self._method.parts:
+            return (dataclasses.replace(self, family=None),)
+        return tuple(
+            dataclasses.replace(self, family=None, model_suffix=suffix)
+            for suffix in self.family.members(domain)
+        )
+
     def missing(self, domain: Domain) -> str:
         """Why the variant cannot run on `domain`; empty if it can."""
         method = self._method
@@ -79,6 +122,9 @@ class Variant:
             return obstacle
         if not method.parts:
             return ""
+        if self.family is not None and self.model is None:
+            found = self.members(domain)
+            return found[0].missing(domain) if found else self.family.absence(domain)
         card = self._card(domain)
         if card is None:
             return f"no model '{self.model_name(domain)}' is installed"

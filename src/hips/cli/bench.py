@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from typer.core import TyperGroup
 
+from hips.cli.bench_selection import SelectionOptions, choose
 from hips.cli.groups import with_groups
 from hips.cli.options import (
     EngineOptions,
@@ -25,19 +25,17 @@ from hips.cli.options import (
     note,
     print_json,
 )
-from hips.errors import ConfigError, UnknownNameError
 from hips.files import write_text
 
 if TYPE_CHECKING:
     from hips.benchmark.document import Document
-    from hips.benchmark.experiments import Catalogue, Experiment, Size
+    from hips.benchmark.experiments import Size
     from hips.benchmark.runner import Request, Summary
     from hips.benchmark.tasks import Cell
-    from hips.benchmark.variants import Variant
     from hips.planner.result import Result
 
 DEFAULT_FOLDER = Path("bench-results")
-RUN, ALL = "run", "all"
+RUN = "run"
 FIGURES = "figures"
 
 OutOption = Annotated[
@@ -74,32 +72,6 @@ app = typer.Typer(
 def register(parent: typer.Typer) -> None:
     """Adds the verb to the command line."""
     parent.add_typer(app, name="bench")
-
-
-@dataclass(frozen=True, slots=True)
-class SelectionOptions:
-    """The part of an experiment to run."""
-
-    size: Annotated[str, typer.Option(help="quick, standard or full.")] = "quick"
-    suites: Annotated[
-        list[str] | None, typer.Option("--suite", help="Only this suite; repeatable.")
-    ] = None
-    methods: Annotated[
-        list[str] | None,
-        typer.Option("--method", help="Only this method (catalogue or registered); repeatable."),
-    ] = None
-    levels: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--levels",
-            "-l",
-            metavar="[SUITE=]FILE",
-            help="Levels from a file instead of sampled instances; repeatable.",
-        ),
-    ] = None
-    model: Annotated[
-        str | None, typer.Option(help="Name or folder of a model, instead of the domain's.")
-    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +130,16 @@ def run_experiments(
       hips bench table1 --suite sokoban --levels unfiltered.txt --problems 100 --out boxoban
 
       hips bench all --size quick --workers 2
+
+      hips bench table1 --rules paper --sealed --size standard --out final
+
+      hips bench swap --suite sokoban --model runs/mine/model --donor sokoban
     """
     from hips.benchmark import experiments, report, report_markdown, runner
 
     load_plugins(plugin)
     book = experiments.load(catalogue)
-    chosen = _choose(book, names, selection)
+    chosen, added = choose(book, names, selection, out)
     request = runner.Request(
         chosen,
         limits.make(book.sizes.get(selection.size), len(chosen)),
@@ -171,10 +147,11 @@ def run_experiments(
         shlex.join(["hips", *sys.argv[1:]]),
         engine.make(),
         None if catalogue is None else book.content,
-        _added(book, chosen),
+        added,
     )
     summary = _watch(request, out)
-    document = report.build(out, tuple(experiment.name for experiment in chosen))
+    kinds = tuple((one.name, one.rules.name, one.sealed) for one in chosen)
+    document = report.build(out, kinds)
     _write_report(report.build(out), out)
     if json:
         print_json(dataclasses.asdict(summary))
@@ -195,15 +172,16 @@ def list_experiments(
     load_plugins(plugin)
     book = experiments.load(catalogue)
     if json:
-        kinds = ("experiments", "suites", "methods", "sizes")
+        kinds = ("experiments", "rules", "suites", "methods", "sizes")
         print_json({kind: list(getattr(book, kind).names()) for kind in kinds})
         return
-    table = Table("experiment", "what it shows", "suites", "methods")
+    table = Table("experiment", "what it shows", "rules", "suites", "methods")
     for name in book.experiments:
         experiment = book.experiments.get(name)
         rows = dict.fromkeys(row.variant.name for part in experiment.parts for row in part.rows)
         suites = ", ".join(part.suite.name for part in experiment.parts)
-        table.add_row(name, experiment.title, suites, ", ".join(rows))
+        rules = ", ".join(experiment.allowed)
+        table.add_row(name, experiment.title, rules, suites, ", ".join(rows))
     Console().print(table)
 
 
@@ -213,6 +191,12 @@ def make_report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Output folder; default: the results folder.")
     ] = None,
+    common: Annotated[
+        bool,
+        typer.Option(
+            "--common", help="Report rows on different instances on those in common, with a note."
+        ),
+    ] = False,
     plugins: PluginOption = None,
 ) -> None:
     """Write the report of a results folder: report.md, report.html and figures."""
@@ -220,7 +204,7 @@ def make_report(
 
     load_plugins(plugins)
     target = folder if out is None else out
-    for path in _write_report(report.build(folder), target):
+    for path in _write_report(report.build(folder, common=common), target):
         typer.echo(str(path))
 
 
@@ -235,6 +219,9 @@ def compare_results(
 ) -> None:
     """Compare two results folders instance by instance, with significance tests.
 
+    Comparing is how settings are chosen, so results on sealed instances are refused; a report
+    has paired tests of them.
+
     For example:
 
       hips bench compare before after --out comparison
@@ -246,53 +233,6 @@ def compare_results(
         _write_report(document, out)
     for section in document.sections:
         typer.echo("\n\n".join(report_markdown.render_section(section)))
-
-
-def _choose(
-    book: Catalogue, names: Sequence[str], selection: SelectionOptions
-) -> tuple[Experiment, ...]:
-    """The requested experiments, restricted to the requested suites and methods."""
-    suites, methods = tuple(selection.suites or ()), tuple(selection.methods or ())
-    for name in suites:
-        book.suites.get(name)
-    variants = tuple(book.find_variant(name) for name in methods)
-    added = tuple(one for one in variants if one.name not in book.methods)
-    wanted = book.experiments.names() if ALL in names else dict.fromkeys(names)
-    found = [book.experiments.get(name).with_variants(added) for name in wanted]
-    found = [one.restricted(suites, methods) for one in found]
-    found = [one for one in found if one.parts]
-    if not found:
-        raise ConfigError("No experiment has these suites and methods; see `hips bench list`.")
-    files = _files(selection.levels or (), {p.suite.name for one in found for p in one.parts})
-    found = [one.with_levels(files) for one in found]
-    model = selection.model
-    return tuple(one if model is None else one.with_model(model) for one in found)
-
-
-def _added(book: Catalogue, chosen: Sequence[Experiment]) -> tuple[Variant, ...]:
-    """Registered methods among the rows that the catalogue does not list."""
-    rows = [row for one in chosen for part in one.parts for row in part.rows]
-    found = {r.variant.name: r.variant for r in rows if r.variant.name not in book.methods}
-    return tuple(found.values())
-
-
-def _files(levels: Sequence[str], suites: set[str]) -> dict[str, tuple[Path, ...]]:
-    """Level files by suite; the suite may be omitted if there is only one."""
-    files: dict[str, tuple[Path, ...]] = {}
-    for entry in levels:
-        suite, equals, file = entry.partition("=")
-        if not equals:
-            if len(suites) > 1:
-                raise ConfigError(
-                    f"'--levels {entry}' could be for any of {', '.join(sorted(suites))}; "
-                    "write --levels SUITE=FILE, or choose one with --suite."
-                )
-            suite, file = next(iter(suites)), entry
-        if suite not in suites:
-            available = ", ".join(sorted(suites))
-            raise UnknownNameError(f"Suite '{suite}' is not in this run. Available: {available}.")
-        files[suite] = (*files.get(suite, ()), Path(file))
-    return files
 
 
 def _write_report(document: Document, folder: Path) -> list[Path]:
@@ -353,10 +293,12 @@ def _place(cell: Cell) -> tuple[str, str, bool]:
 
 
 def _watch(request: Request, folder: Path) -> Summary:
-    from hips.benchmark import runner
+    from hips.benchmark import runner, seal
 
     with _LiveTable() as watcher:
         summary = runner.run(request, folder, watcher)
     for skip in summary.skipped:
         note(f"skipped: {skip['variant']} on {skip['suite']}: {skip['reason']}")
+    if request.experiments[0].sealed and (warning := seal.reopened(folder)):
+        note(f"WARNING: {warning}")
     return summary

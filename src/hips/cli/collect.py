@@ -95,10 +95,13 @@ def collect_demonstrations(
 
       hips collect sokoban --levels boxoban/000.txt --levels boxoban/001.txt --out data/boxoban
     """
+    from hips.benchmark import seal
+
     own = domain.make()
     starts = None
     if levels:
         own, starts = read_levels(own, levels)
+        seal.refuse_levels(own, starts, "`hips collect`")
     usual = own.preset.demonstrations if starts is None else len(starts)
     runs_on = make_engine(engine, workers or cores(), address)
     try:

@@ -84,6 +84,7 @@ def explore_levels(
 
       hips explore sokoban --count 2000 --out labels.npz --export-levels met.txt
     """
+    from hips.benchmark import seal
     from hips.data import labels
     from hips.methods.explore import Exploration, explore
     from hips.methods.planner import Choice
@@ -92,6 +93,7 @@ def explore_levels(
     levels: int | list[Grid] = searched.count
     if searched.levels:
         own, levels = read_levels(own, searched.levels)
+        seal.refuse_levels(own, levels, "`hips explore`")
     for target in (output.out, output.export_levels):
         if target is not None:
             check_writable(target)

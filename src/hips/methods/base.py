@@ -91,6 +91,7 @@ class Method:
         settings: names of its settings.
         defaults: its own default settings.
         obstacle: why it cannot run on a domain, apart from its model; empty if it can.
+        exchangeable: groups of its parts that another model's can replace, together each.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Method:
     settings: tuple[str, ...] = ()
     defaults: Mapping[str, Value] = field(default_factory=dict)
     obstacle: Obstacle = no_obstacle
+    exchangeable: tuple[tuple[str, ...], ...] = ()
 
     def resolve(
         self, domain: Domain, wanted: Settings, named: str | None, card: Card | None

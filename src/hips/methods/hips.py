@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hips.methods import register
 from hips.methods.base import Method, Wiring
-from hips.methods.wiring import JUMPS, SEARCH, SUBGOAL_PARTS, search_solver
+from hips.methods.wiring import EXCHANGEABLE, JUMPS, SEARCH, SUBGOAL_PARTS, search_solver
 from hips.planner.solvers import SearchSolver
 
 
@@ -21,5 +21,6 @@ register(
         build,
         SUBGOAL_PARTS,
         (*SEARCH, *JUMPS),
+        exchangeable=EXCHANGEABLE,
     )
 )

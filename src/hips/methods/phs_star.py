@@ -20,7 +20,7 @@ register(
         "single actions with the learned policy and heuristic; complete",
         build,
         ("prior", "heuristic"),
-        SEARCH,
+        (*SEARCH, "prior_temperature"),
         {"evaluation": "phs_star"},
     )
 )

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
+import numpy as np
+
+from hips.arrays import Grids, Scores
+from hips.domains.base import Domain
 from hips.errors import ModelError
 from hips.methods.base import Wiring
 from hips.models.runtime import GraphRuntime
@@ -22,7 +26,14 @@ from hips.planner.solvers import SearchSolver
 
 A = TypeVar("A")
 
-SEARCH = ("evaluation", "dynamics", "heuristic_weight", "close_on_generation", "precision")
+SEARCH = (
+    "evaluation",
+    "dynamics",
+    "heuristic_weight",
+    "legality_check",
+    "close_on_generation",
+    "precision",
+)
 """Settings of every search with a model."""
 JUMPS = (
     "generator",
@@ -31,10 +42,24 @@ JUMPS = (
     "min_reach_probability",
     "chunk_confidence",
     "horizon",
+    "rollout_retries",
+    "pass_goals",
+    "decoding",
+    "equal_subgoals",
 )
 """Settings of a search over subgoals."""
 SUBGOAL_PARTS = ("subgoals", "prior", "reach_policy", "heuristic")
 """Parts of the paper's subgoal search."""
+EXCHANGEABLE = (("subgoals", "prior"), ("reach_policy",), ("heuristic",))
+"""Parts that another model's can replace; the prior is over the codes of its own decoder."""
+
+
+class CellDecoder:
+    """Decodes each cell by itself, as published; stands in for the domain in the generator."""
+
+    def decode(self, scores: Scores, origins: Grids) -> Grids:
+        """The best symbol of every cell `[B, H, W]`; the grid may be illegal."""
+        return np.asarray(scores.argmax(axis=-1), dtype=np.uint8)
 
 
 def search_solver(wiring: Wiring, *, subgoals: bool, actions: bool) -> SearchSolver:
@@ -94,8 +119,9 @@ def _generator(wiring: Wiring, learned: Components) -> SubgoalGenerator | None:
         return None
     if not isinstance(policy, prior.LearnedPrior):
         return None
+    cells = settings.decoding == "cells"
     return subgoals.VqGenerator(
-        wiring.domain,
+        cast(Domain, CellDecoder()) if cells else wiring.domain,
         runtime,
         policy,
         settings.top_p or 1.0,

@@ -8,8 +8,8 @@ from typing import Any
 from hips.domains.base import Domain
 from hips.errors import ConfigError, ModelError
 from hips.planner.evaluations import resolve
-from hips.planner.expander import Hybrid
-from hips.planner.policies import UniformPolicy, weighted
+from hips.planner.expander import ExpansionRules, Hybrid
+from hips.planner.policies import UniformPolicy, tempered, weighted
 from hips.planner.protocols import (
     ActionPolicy,
     Dynamics,
@@ -68,11 +68,13 @@ def make_expander(
     mode = DynamicsMode(chosen.dynamics)
     if mode is not DynamicsMode.TRUE and components.dynamics is None:
         raise ConfigError(f"Dynamics '{mode.value}' needs a model with learned dynamics.")
-    uniform = UniformPolicy(domain.spec.num_actions)
+    policy = components.action_policy or UniformPolicy(domain.spec.num_actions)
+    if not subgoals:
+        policy = tempered(policy, float(chosen.prior_temperature or 1.0))
     return Hybrid(
         domain,
         components.generator if subgoals else None,
-        (components.action_policy or uniform) if actions else None,
+        policy if actions else None,
         float(chosen.epsilon or 0.0),
         components.reach_policy,
         weighted(components.heuristic, float(chosen.heuristic_weight or 1.0)),
@@ -82,5 +84,8 @@ def make_expander(
             chosen.horizon or domain.preset.horizon,
             float(chosen.chunk_confidence or 1.0),
             float(chosen.min_reach_probability or 0.0),
+            int(chosen.rollout_retries or 0),
+            bool(chosen.pass_goals),
         ),
+        ExpansionRules(chosen.equal_subgoals == "sum", bool(chosen.legality_check)),
     )

@@ -65,6 +65,21 @@ class _Books:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpansionRules:
+    """Which proposed children count, and how much.
+
+    Attributes:
+        sum_equal: whether equal subgoals of one node share the sum of their probabilities; if
+            not, the largest.
+        check_learned: whether states of learned dynamics must be legal. Where true steps follow
+            learned ones they must be in any case: the rules are undefined on other grids.
+    """
+
+    sum_equal: bool = True
+    check_learned: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Hybrid:
     """The union of a generator's subgoals and the low-level actions, mixed by ε (eq:pi).
 
@@ -79,6 +94,7 @@ class Hybrid:
         mode: which dynamics simulate subgoals and actions.
         dynamics: learned dynamics, for modes other than `TRUE`.
         limits: limits of a rollout to a subgoal; None takes the domain's horizon.
+        rules: which children count, and how much.
     """
 
     domain: Domain
@@ -90,6 +106,7 @@ class Hybrid:
     mode: DynamicsMode = DynamicsMode.TRUE
     dynamics: Dynamics | None = None
     limits: RolloutLimits | None = None
+    rules: ExpansionRules = ExpansionRules()
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.epsilon <= 1.0:
@@ -130,7 +147,7 @@ class Hybrid:
         books.network += proposals.calls
         books.action_log_probabilities = self._shared_actions(proposals)
         ordered = sort_by_parent(proposals)
-        screened = screen(self.domain, states, ordered)
+        screened = screen(self.domain, states, ordered, self._checks_legality, self.rules.sum_equal)
         usable, fates = screened.usable, screened.fates
         parents = usable.parents
         books.watch.lap("filter")
@@ -138,7 +155,12 @@ class Hybrid:
         books.watch.lap("rollouts")
         valid = self._valid(ends.states, ends.success, states, parents)
         kept, log_probabilities = merge(
-            valid, parents, ends.states, ends.lengths, usable.log_probabilities
+            valid,
+            parents,
+            ends.states,
+            ends.lengths,
+            usable.log_probabilities,
+            self.rules.sum_equal,
         )
         fates[screened.rows] = Fate.UNREACHED
         fates[screened.rows[valid]] = Fate.REPEATED
@@ -166,7 +188,8 @@ class Hybrid:
         """Rolls out towards every target, or executes every action list."""
         assert self.limits is not None
         learned = self.mode is not DynamicsMode.TRUE
-        simulator = Simulator(self._step_function(learned).step, self.domain.is_goal)
+        is_goal = self.domain.is_goal if self.limits.pass_goals else rollouts.no_goal
+        simulator = Simulator(self._step_function(learned).step, is_goal)
         starts, parents = states[proposals.parents], proposals.parents
         if proposals.actions is not None:
             ends = rollouts.execute(simulator, starts, proposals.actions)
@@ -186,11 +209,15 @@ class Hybrid:
     def _step_function(self, learned: bool) -> Dynamics:
         return self.dynamics if learned and self.dynamics is not None else self.domain
 
+    @property
+    def _checks_legality(self) -> bool:
+        return self.rules.check_learned or self.mode is not DynamicsMode.LEARNED
+
     def _valid(self, candidates: Grids, wanted: Bools, states: Grids, parents: Ints) -> Ints:
         """Indices of `wanted` grids that differ from their parent; learned ones must be legal."""
         rows = np.flatnonzero(wanted)
         rows = rows[differ(pack(candidates[rows]), pack(states[parents[rows]]))]
-        if self.mode is DynamicsMode.TRUE or not len(rows):
+        if self.mode is DynamicsMode.TRUE or not self._checks_legality or not len(rows):
             return rows
         return rows[self.domain.is_legal(candidates[rows], states[parents[rows]])]
 
@@ -209,7 +236,8 @@ class Hybrid:
         applicable = differ(pack(reached), pack(repeated))
         if learned:
             books.calls += 1
-            applicable &= self.domain.is_legal(reached, repeated)
+            if self._checks_legality:
+                applicable &= self.domain.is_legal(reached, repeated)
         log_probabilities = self._action_log_probabilities(states, books)
         rows = np.flatnonzero(applicable)
         parents = rows // num_actions

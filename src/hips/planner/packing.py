@@ -87,11 +87,12 @@ def first_occurrences(owners: Ints, packed: Bytes) -> Ints:
 
 @njit(cache=True, nogil=True)
 def merge_equal(
-    owners: Ints, packed: Bytes, lengths: Ints, log_probabilities: Floats
+    owners: Ints, packed: Bytes, lengths: Ints, log_probabilities: Floats, sum_equal: bool
 ) -> tuple[Ints, Floats]:
-    """Merges equal `(owner, state)` pairs into the shortest (then first); all arguments are `[M]`.
+    """Merges equal `(owner, state)` pairs into the shortest (then first); arrays are `[M]`.
 
-    Returns the indices kept, ascending, and their log-probabilities summed over duplicates.
+    Returns the indices kept, ascending, and the logarithms of the sum (`sum_equal`) or of the
+    largest of their probabilities.
     """
     first = first_occurrences(owners, packed)
     shortest = first.copy()
@@ -99,7 +100,10 @@ def merge_equal(
     for m in range(first.shape[0]):
         if lengths[m] < lengths[shortest[first[m]]]:
             shortest[first[m]] = m
-        totals[first[m]] = np.logaddexp(totals[first[m]], log_probabilities[m])
+        if sum_equal:
+            totals[first[m]] = np.logaddexp(totals[first[m]], log_probabilities[m])
+        else:
+            totals[first[m]] = max(totals[first[m]], log_probabilities[m])
     originals = np.flatnonzero(first == np.arange(first.shape[0]))
     order = np.argsort(shortest[originals])
     return shortest[originals][order], totals[originals][order]

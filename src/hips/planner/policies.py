@@ -9,7 +9,7 @@ import numpy as np
 
 from hips.arrays import Floats, Grid, Grids
 from hips.domains.base import Domain
-from hips.planner.protocols import Foresight, Heuristic, calls_of, max_decrease_of
+from hips.planner.protocols import ActionPolicy, Foresight, Heuristic, calls_of, max_decrease_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,29 @@ def weighted(heuristic: Heuristic | None, weight: float) -> Heuristic | None:
     if heuristic is None or weight == 1.0:
         return heuristic
     return WeightedHeuristic(heuristic, weight)
+
+
+@dataclass(frozen=True, slots=True)
+class TemperedPolicy:
+    """A policy whose logits are divided by a temperature."""
+
+    inner: ActionPolicy
+    temperature: float
+
+    @property
+    def calls(self) -> int:
+        """Network rows of the inner policy."""
+        return calls_of(self.inner)
+
+    def log_probabilities(self, states: Grids) -> Floats:
+        """The inner logits divided by the temperature, `[B, A]`, not normalised."""
+        tempered: Floats = self.inner.log_probabilities(states) / self.temperature
+        return tempered
+
+
+def tempered(policy: ActionPolicy, temperature: float) -> ActionPolicy:
+    """The policy at a temperature; unchanged if that is 1."""
+    return policy if temperature == 1.0 else TemperedPolicy(policy, temperature)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,13 @@ def sort_by_parent(proposals: Proposals) -> Proposals:
     )
 
 
-def screen(domain: Domain, states: Grids, proposals: Proposals) -> Screened:
+def screen(
+    domain: Domain,
+    states: Grids,
+    proposals: Proposals,
+    check_legality: bool = True,
+    sum_equal: bool = True,
+) -> Screened:
     """Drops illegal targets, the states themselves and duplicates, before any rollout."""
     fates = np.zeros(len(proposals.parents), dtype=np.uint8)
     if proposals.targets is None:
@@ -52,26 +58,33 @@ def screen(domain: Domain, states: Grids, proposals: Proposals) -> Screened:
     targets, parents = proposals.targets, proposals.parents
     fates[:] = Fate.REPEATED
     rows = np.flatnonzero(differ(pack(targets), pack(states[parents])))
-    if len(rows):
+    if len(rows) and check_legality:
         legal = domain.is_legal(targets[rows], states[parents[rows]])
         fates[rows[~legal]] = Fate.ILLEGAL
         rows = rows[legal]
     no_lengths = np.zeros(len(targets), dtype=np.int64)
-    rows, log_probabilities = merge(rows, parents, targets, no_lengths, proposals.log_probabilities)
+    rows, log_probabilities = merge(
+        rows, parents, targets, no_lengths, proposals.log_probabilities, sum_equal
+    )
     fates[rows] = Fate.KEPT
     usable = Proposals(parents[rows], proposals.codes[rows], log_probabilities, targets[rows])
     return Screened(usable, rows, fates)
 
 
 def merge(
-    rows: Ints, parents: Ints, states: Grids, lengths: Ints, log_probabilities: Floats
+    rows: Ints,
+    parents: Ints,
+    states: Grids,
+    lengths: Ints,
+    log_probabilities: Floats,
+    sum_equal: bool = True,
 ) -> tuple[Ints, Floats]:
     """Merges `rows` of equal parent and state into the shortest (then first).
 
-    Returns the kept rows, in order, and their log-probabilities summed over duplicates.
+    Returns the kept rows, in order, and the sum (or largest) of their probabilities, as logarithms.
     """
     kept, merged = merge_equal(
-        parents[rows], pack(states[rows]), lengths[rows], log_probabilities[rows]
+        parents[rows], pack(states[rows]), lengths[rows], log_probabilities[rows], sum_equal
     )
     return rows[kept], merged
 

@@ -2,8 +2,9 @@
 
 A rollout stops at the horizon, on reaching its subgoal, or on passing through a goal state. It
 never returns to a state it has visited, since the greedy policy is deterministic and would loop
-forever; instead it tries the next best action, up to a few times. It stops as soon as the policy
-does not expect to arrive; otherwise unreachable subgoals would take most of the time.
+forever; instead it tries the next best action, up to `RolloutLimits.retries` times. It stops as
+soon as the policy does not expect to arrive; otherwise unreachable subgoals would take most of
+the time.
 """
 
 from __future__ import annotations
@@ -26,8 +27,7 @@ StepFunction: TypeAlias = Callable[[Grids, Actions], Grids]
 GoalFunction: TypeAlias = Callable[[Grids], Bools]
 
 NOT_VISITED = -1  # hashes are not negative
-SECOND_CHANCES = 2
-"""How often a rollout may try another action when the likeliest leads to no new state."""
+DEFAULT_RETRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,16 @@ class RolloutLimits:
         chunk_confidence: a predicted action after the first is executed without querying the
             policy again if it is at least this likely; 1 queries the policy at every step.
         min_reach_probability: a rollout stops when the probability of arriving falls below this.
+        retries: how often a rollout may try another action where the likeliest leads to no new
+            state.
+        pass_goals: whether a goal on the way ends a rollout as a success.
     """
 
     horizon: int
     chunk_confidence: float = 0.95
     min_reach_probability: float = 0.0
+    retries: int = DEFAULT_RETRIES
+    pass_goals: bool = True
 
     def __post_init__(self) -> None:
         if self.horizon < 1:
@@ -99,7 +104,7 @@ class Walkers(NamedTuple):
         lengths: `[M]`, number of actions taken.
         simulated: `[M]`, calls of the dynamics.
         visited: `[M, L + 1]`, hashes of visited states.
-        barred: `[M, SECOND_CHANCES]`, actions that lead to no new state from here.
+        barred: `[M, retries]`, actions that lead to no new state from here.
         repeats: `[M]`, how often that happened.
         success: `[M]`, whether the walker has arrived.
         alive: `[M]`, whether the walker continues.
@@ -117,7 +122,14 @@ class Walkers(NamedTuple):
     alive: Bools
 
 
-def start_walkers(starts: Grids, targets: Grids, horizon: int) -> Walkers:
+def no_goal(states: Grids) -> Bools:
+    """A goal test that never succeeds, for rollouts that do not stop at goals."""
+    return np.zeros(len(states), dtype=np.bool_)
+
+
+def start_walkers(
+    starts: Grids, targets: Grids, horizon: int, retries: int = DEFAULT_RETRIES
+) -> Walkers:
     """Walkers from `starts` to `targets`, both `[M, H, W]`."""
     count = len(starts)
     packed = pack(starts)
@@ -130,7 +142,7 @@ def start_walkers(starts: Grids, targets: Grids, horizon: int) -> Walkers:
         lengths=np.zeros(count, dtype=np.int64),
         simulated=np.zeros(count, dtype=np.int64),
         visited=visited,
-        barred=np.full((count, SECOND_CHANCES), NO_ACTION, dtype=np.int64),
+        barred=np.full((count, retries), NO_ACTION, dtype=np.int64),
         repeats=np.zeros(count, dtype=np.int64),
         success=np.zeros(count, dtype=np.bool_),
         alive=np.ones(count, dtype=np.bool_),
@@ -196,7 +208,7 @@ def choose(
         if not chances[b] >= least_chance:
             alive[row] = False
             continue
-        detour = barred[row].max() != NO_ACTION
+        detour = barred.shape[1] > 0 and barred[row].max() != NO_ACTION
         for c in range(1 if detour else longest):
             highest = -np.inf
             for action in range(num_actions):
@@ -218,7 +230,7 @@ def follow(
     The policy predicts a chunk of actions; `RolloutLimits` decides how much of it is executed
     before the next query.
     """
-    walkers = start_walkers(starts, targets, limits.horizon)
+    walkers = start_walkers(starts, targets, limits.horizon, limits.retries)
     policy_calls = np.zeros(len(starts), dtype=np.int64)
     shape = starts.shape[1:]
     active = np.arange(len(starts))

@@ -146,7 +146,8 @@ class Settings:
         default=1.0, paper=1.0, low=0, high=1, above_low=True,
     )  # fmt: skip
     prior_temperature: float | None = knob(
-        "Divide the prior's logits by this; above 1, the heuristic has more influence.",
+        "Divide the logits of π_SG by this (of π_BC in a search over single actions); above 1, the "
+        "heuristic has more influence.",
         default=1.0, paper=1.0, low=0, above_low=True,
     )  # fmt: skip
     heuristic_weight: float | None = knob(
@@ -165,6 +166,29 @@ class Settings:
     horizon: int | None = knob(
         "Maximum low-level steps to a subgoal; the default is that of training.",
         low=1, high=10_000,
+    )  # fmt: skip
+    rollout_retries: int | None = knob(
+        "How often a rollout may try another action where the likeliest leads to no new state.",
+        default=2, paper=0, low=0, high=8,
+    )  # fmt: skip
+    pass_goals: bool | None = knob(
+        "Keep a rollout that passes a goal on its way, with the goal as its end.",
+        default=True, paper=False,
+    )  # fmt: skip
+    decoding: str | None = knob(
+        "How cell scores become a subgoal: the domain's decoder, which keeps pieces and walls, or "
+        "the best symbol of each cell.",
+        default="domain", paper="cells", choices=lambda: ("domain", "cells"),
+    )  # fmt: skip
+    equal_subgoals: str | None = knob(
+        "Probability of a subgoal that several codes decode to: their sum, or that of the "
+        "likeliest.",
+        default="sum", paper="max", choices=lambda: ("sum", "max"),
+    )  # fmt: skip
+    legality_check: bool | None = knob(
+        "Drop states of learned dynamics that break the domain's rules. With hybrid dynamics they "
+        "are always dropped.",
+        default=True, paper=False,
     )  # fmt: skip
     close_on_generation: bool | None = knob(
         "Never update a generated state (the published protocol).",
