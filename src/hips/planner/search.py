@@ -24,6 +24,7 @@ from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
 from hips.planner.outcomes import Outcome
 from hips.planner.protocols import DynamicsMode
+from hips.planner.rerooting import Rerooter
 from hips.planner.result import Result, Segment
 from hips.planner.rounds import (
     Observer,
@@ -115,7 +116,11 @@ class Search:
         given = self.options.total_bytes
         self.total_bytes = available_bytes() if given is None else given
         num_slots = min(self.options.batch, max(1, len(problems)))
-        self.table = NodeTable(domain.spec.shape, num_slots, domain.spec.num_actions)
+        rerooting = self.evaluation.rerooting
+        self.table = NodeTable(
+            domain.spec.shape, num_slots, domain.spec.num_actions, rerooting is not None
+        )
+        self.rerooter = None if rerooting is None else Rerooter(self.table, rerooting)
         self.ledger = Ledger(num_slots)
         self.estimates = Estimates(self.table, self.ledger, self.evaluation, expander.heuristic)
         self.problem_of = np.full(num_slots, -1, dtype=np.int64)
@@ -314,9 +319,15 @@ class Search:
         while len(early := np.flatnonzero(self.estimates.is_guessed(taken))):
             self.estimates.settle(taken[early])
             found = self.table.nodes[taken[early]]
-            keys = self._keys(found["depth"], found["steps"], found["log_pi"], found["h"])
+            keys = self._keys(
+                found["parent"], found["depth"], found["steps"], found["log_pi"], found["h"]
+            )
             self.table.put_back(taken[early], keys)
             taken[early] = self.table.pop(slots[early])
+            watch.lap("heuristic")
+        if self.rerooter is not None:
+            self.estimates.settle(taken)
+            self.rerooter.weigh(taken)
             watch.lap("heuristic")
         return taken
 
@@ -325,7 +336,7 @@ class Search:
         log_pi = nodes["log_pi"][parents] + children.log_probabilities
         depths = nodes["depth"][parents] + 1
         steps = nodes["steps"][parents] + children.lengths
-        keys = self._keys(depths, steps, log_pi, nodes["h"][ids])
+        keys = self._keys(parents, depths, steps, log_pi, nodes["h"][ids])
         return Edges(
             ids,
             parents,
@@ -339,8 +350,15 @@ class Search:
         )
 
     def _keys(
-        self, depths: npt.NDArray[Any], steps: npt.NDArray[Any], log_pi: Floats, h: npt.NDArray[Any]
+        self,
+        parents: npt.NDArray[Any],
+        depths: npt.NDArray[Any],
+        steps: npt.NDArray[Any],
+        log_pi: Floats,
+        h: npt.NDArray[Any],
     ) -> Floats:
+        if self.rerooter is not None:
+            return self.rerooter.keys(parents, log_pi)
         keys = np.asarray(
             self.evaluation.key(
                 depths.astype(np.int64), steps.astype(np.int64), log_pi, h.astype(np.float64)

@@ -15,7 +15,7 @@ from typing import Any, Self, TypeAlias
 
 from hips import assignments
 from hips.errors import ConfigError
-from hips.planner.evaluations import EVALUATIONS
+from hips.planner.evaluations import DEFAULT_REROOTING, EVALUATIONS
 from hips.planner.generators import GENERATORS
 
 LEARNED = "learned"
@@ -169,6 +169,10 @@ class Settings:
     close_on_generation: bool | None = knob(
         "Never update a generated state (the published protocol).",
         default=False, paper=True,
+    )  # fmt: skip
+    rerooting: float | None = knob(
+        "Strength of √LTS's heuristic rerooter: a node weighs exp(-strength · h / h of the root).",
+        default=DEFAULT_REROOTING, low=0,
     )  # fmt: skip
     max_steps: int | None = knob(
         "Maximum steps of a policy that acts without search.",
