@@ -12,7 +12,7 @@ from hips.planner.packing import pack
 
 ROOT = np.iinfo(np.int32).min
 """`kind` of a root, which has no incoming edge."""
-MAX_ACTIONS = 256
+MAX_ACTIONS = 255
 WEIGHT_BYTES = 8
 GROWTH = 32  # large arrays grow by 1/32: the system remaps such blocks without copying
 GROWTH_BYTES = 2 << 20
@@ -74,7 +74,8 @@ class NodeTable:
     def num_open(self, slots: Ints) -> Ints:
         """Number of open nodes of each slot's search, `[B]`; scans all nodes."""
         used = self.nodes[: int(self._meta[TAIL])]
-        owners = used["slot"][used["status"] == kernels.OPEN]
+        waiting = np.isin(used["status"], (kernels.OPEN, kernels.WAITING))
+        owners = used["slot"][waiting]
         counts: Ints = np.bincount(owners, minlength=len(self._roots))[slots]
         return counts
 
@@ -114,6 +115,10 @@ class NodeTable:
     def put_back(self, ids: Ints, keys: Floats) -> None:
         """Reopens nodes that were popped too early, with corrected keys."""
         kernels.put_back(self.nodes, self._roots, self.num_open_trusted, ids, keys)
+
+    def requeue(self, ids: Ints) -> None:
+        """Queues expanded nodes for their next stage; see `kernels.requeue`."""
+        kernels.requeue(self.nodes, self._roots, self.num_open_trusted, ids)
 
     def _table(self) -> Table:
         return Table(
