@@ -14,6 +14,8 @@ SHIPPED = (
     "phs_star",
     "sqrt_lts",
     "sqrt_lts_eps",
+    "ksubs",
+    "ksubs_eps",
     "bc",
     "low_level",
     "lama",

@@ -23,6 +23,8 @@ LEARNED = "learned"
 TO_ZERO = 0.0
 """The value of ε that stands for the limit ε → 0."""
 PAPER = "paper"
+EXHAUSTIVE, BY_POLICY = "exhaustive", "policy"
+"""Ways to reach a subgoal."""
 
 Value: TypeAlias = str | int | float | bool
 
@@ -169,6 +171,21 @@ class Settings:
     close_on_generation: bool | None = knob(
         "Never update a generated state (the published protocol).",
         default=False, paper=True,
+    )  # fmt: skip
+    candidates: int | None = knob(
+        "Number of subgoals that a generator of single-cell edits proposes per state.",
+        default=4, low=1, high=1_000,
+    )  # fmt: skip
+    coverage: float | None = knob(
+        "Probability of single-cell edits that decoding covers at each step.",
+        default=0.9, low=0, high=1, above_low=True,
+    )  # fmt: skip
+    reach: str | None = knob(
+        "How proposed subgoals are reached: all paths, or the learned policy.",
+        default=EXHAUSTIVE, choices=lambda: (EXHAUSTIVE, BY_POLICY),
+    )  # fmt: skip
+    reach_depth: int | None = knob(
+        "Maximum steps to a subgoal if all paths are tried.", default=4, low=1, high=100,
     )  # fmt: skip
     rerooting: float | None = knob(
         "Strength of √LTS's heuristic rerooter: a node weighs exp(-strength · h / h of the root).",
