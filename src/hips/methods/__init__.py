@@ -16,6 +16,8 @@ SHIPPED = (
     "sqrt_lts_eps",
     "ksubs",
     "ksubs_eps",
+    "adasubs",
+    "adasubs_eps",
     "bc",
     "low_level",
     "lama",

@@ -176,6 +176,14 @@ class Settings:
         "Number of subgoals that a generator of single-cell edits proposes per state.",
         default=4, low=1, high=1_000,
     )  # fmt: skip
+    verifier_reject: float | None = knob(
+        "Discard subgoals that the verifier gives at most this probability of being reached.",
+        default=0.1, low=0, high=1,
+    )  # fmt: skip
+    verifier_accept: float | None = knob(
+        "Accept subgoals with at least this probability without a rollout; check them at the end.",
+        default=0.99, low=0, high=1,
+    )  # fmt: skip
     coverage: float | None = knob(
         "Probability of single-cell edits that decoding covers at each step.",
         default=0.9, low=0, high=1, above_low=True,
