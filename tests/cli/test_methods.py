@@ -68,8 +68,8 @@ def test_a_method_solves_a_level_or_says_why_it_cannot(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_method_is_solved_with_from_the_command_line(name: str, run: Run) -> None:
-    if methods.get(name).obstacle(domains.create("sliding_tiles")):
-        pytest.skip("cannot run here")
+    if reason := Variant.of_method(methods.get(name)).missing(domains.create("sliding_tiles")):
+        pytest.skip(reason)
     result = run("solve", "sliding_tiles", "-l", "-", "--method", name, "--json", stdin=LEVEL)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["method"] == name

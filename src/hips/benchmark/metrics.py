@@ -73,6 +73,16 @@ _declare(Metric("generated", "generated nodes", "", Better.LESS, "generated"), r
 _declare(Metric("network_rows", "network rows", "", Better.LESS, "network_rows"))
 _declare(
     Metric(
+        "nodes_and_calls",
+        "generated nodes and calls of policy and verifier",
+        "",
+        Better.LESS,
+        "generated + coalesce(reach_rows, 0)",
+    ),
+    resource=True,
+)
+_declare(
+    Metric(
         "rows_per_expansion",
         "network rows per expansion",
         "",
