@@ -63,6 +63,7 @@ class Opinion:
     calls: int = 1
 
     def probabilities(self, states: Grids, subgoals: Grids) -> Floats:
+        assert len(states)  # exported graphs take no empty batch
         return np.full(len(states), self.chance)
 
 

@@ -143,6 +143,8 @@ class VerifiedReach:
 
     def reach(self, simulator: Simulator, starts: Grids, targets: Grids, owners: Ints) -> Rollouts:
         """Verdicts for all targets, and rollouts for those in between."""
+        if not len(targets):
+            return self.connect(simulator, starts, targets)
         chances = self.verifier.probabilities(starts, targets)
         accepted = chances >= self.accept
         open_rows = np.flatnonzero((chances > self.reject) & ~accepted)
