@@ -21,7 +21,7 @@ from .worlds import LyingModel, random_graph
 def childless(environment_steps: int) -> Children:
     """The expansion of one node that has no children."""
     none = np.zeros(0, dtype=np.int64)
-    counts = [[environment_steps * factor for factor in (1, 2, 3, 4)] + [1, 2, 3, 4]]
+    counts = [[environment_steps * factor for factor in (1, 2, 3, 4, 5)] + [1, 2, 3, 4]]
     return Children(
         parents=none,
         states=np.zeros((0, 1, 1), dtype=np.uint8),

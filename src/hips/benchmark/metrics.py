@@ -79,8 +79,38 @@ _declare(
     ),
     resource=True,
 )
-_declare(Metric("generated", "generated nodes", "", Better.LESS, "generated"))
+_declare(Metric("generated", "generated nodes", "", Better.LESS, "generated"), resource=True)
 _declare(Metric("network_rows", "network rows", "", Better.LESS, "network_rows"))
+_declare(
+    Metric(
+        "nodes_and_calls",
+        "generated nodes and calls of policy and verifier",
+        "",
+        Better.LESS,
+        "generated + coalesce(reach_rows, 0)",
+    ),
+    resource=True,
+)
+_declare(
+    Metric(
+        "rows_per_expansion",
+        "network rows per expansion",
+        "",
+        Better.LESS,
+        "network_rows / nullif(expansions, 0)",
+        common=False,
+    )
+)
+_declare(
+    Metric(
+        "seconds_per_expansion",
+        "seconds per expansion",
+        "s",
+        Better.LESS,
+        "seconds / nullif(expansions, 0)",
+        common=False,
+    )
+)
 _declare(Metric("dynamics_calls", "model calls", "", Better.LESS, "dynamics_calls"))
 _declare(Metric("dynamics_rows", "model rows", "", Better.LESS, "dynamics_rows"))
 _declare(Metric("length", "plan length", "steps", Better.LESS, "length"))

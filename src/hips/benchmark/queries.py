@@ -48,6 +48,7 @@ FIELDS: Mapping[str, str] = {
     "action_profile": "BIGINT[]",
     "generated": "BIGINT",
     "network_rows": "BIGINT",
+    "reach_rows": "BIGINT",
     "dynamics_rows": "BIGINT",
     "dynamics_calls": "BIGINT",
     "environment_steps": "BIGINT",

@@ -15,7 +15,9 @@ NOTHING = "–"
 COST_METRICS = (
     "expansions",
     "generated",
+    "nodes_and_calls",
     "network_rows",
+    "rows_per_expansion",
     "environment_steps",
     "dynamics_calls",
     "dynamics_rows",

@@ -8,7 +8,20 @@ from __future__ import annotations
 from hips.methods.base import Execution, Method, Wiring
 from hips.registry import Registry
 
-SHIPPED = ("hips_eps", "hips", "phs_star", "bc", "low_level", "lama")
+SHIPPED = (
+    "hips_eps",
+    "hips",
+    "phs_star",
+    "sqrt_lts",
+    "sqrt_lts_eps",
+    "ksubs",
+    "ksubs_eps",
+    "adasubs",
+    "adasubs_eps",
+    "bc",
+    "low_level",
+    "lama",
+)
 """Modules of the built-in methods, in display order."""
 
 

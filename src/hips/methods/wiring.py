@@ -18,6 +18,7 @@ from hips.parts.prior import adapter as prior
 from hips.parts.reach_policy import adapter as reach_policy
 from hips.parts.subgoals import adapter as subgoals
 from hips.planner.components import Components, make_expander
+from hips.planner.evaluations import configured
 from hips.planner.generators import GENERATORS
 from hips.planner.policies import NearestStepPolicy
 from hips.planner.protocols import SubgoalGenerator
@@ -76,7 +77,7 @@ def search_solver(wiring: Wiring, *, subgoals: bool, actions: bool) -> SearchSol
     )
     return SearchSolver(
         expander,
-        settings.evaluation or "phs_hat",
+        configured(settings.evaluation or "phs_hat", settings.rerooting),
         bool(settings.close_on_generation),
         wiring.execution.batch,
     )

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hips.arrays import Bools, Floats, Grids, Ints, Ints32
 from hips.planner.protocols import DynamicsMode, Heuristic
+from hips.planner.rollouts import Rollouts
 
 
 class Fate(IntEnum):
@@ -51,10 +52,12 @@ COSTS = (
     "dynamics_rows",
     "dynamics_calls",
     "network_rows",
+    "reach_rows",
     *(f"proposals_{fate.name.lower()}" for fate in Fate),
 )
 """What expanding a node costs: steps in the true domain, rows of learned dynamics and batched calls
-of them (as the published code counts), rows of any network, and proposed subgoals by fate."""
+of them (as the published code counts), rows of any network, of them those of reach policies and
+verifiers, and proposed subgoals by fate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,20 @@ class Expander(Protocol):
         """h, or None for h = 0."""
         ...
 
-    def expand(self, states: Grids, explain: bool = False) -> Children:
-        """Children of `states [B, H, W]`; with `explain`, also the rejected proposals."""
+    def expand(self, states: Grids, explain: bool = False, stages: Ints | None = None) -> Children:
+        """Children of `states [B, H, W]`; with `explain`, also the rejected proposals.
+
+        An expander with an attribute `num_stages` expands every node that many times; `stages`
+        `[B]` says for the how manieth time.
+        """
         ...
+
+    def connect(self, starts: Grids, targets: Grids) -> Rollouts:
+        """The actions of pending edges from `starts` to `targets`, both `[M, H, W]`."""
+        ...
+
+
+def stages_of(expander: Expander) -> int:
+    """How often each node is expanded; 1 unless the expander has `num_stages`."""
+    stages: int = getattr(expander, "num_stages", 1)
+    return stages

@@ -45,8 +45,8 @@ class Estimates:
 
     def estimate(self, ids: Ints, parents: Ints, wanted: Bools, children: Children) -> None:
         """Sets h of the `wanted` nodes among `ids`, children of nodes `parents`; all `[M]`."""
-        if self.heuristic is None or not wanted.any():
-            return
+        if self.heuristic is None or self.evaluation.rerooting is not None or not wanted.any():
+            return  # a rerooter needs h of expanded nodes only; see `settle`
         if self.max_decrease is not None:
             late = wanted & self._can_wait(parents, children)
             self._guess(ids[late], parents[late], self.max_decrease)

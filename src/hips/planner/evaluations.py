@@ -21,6 +21,7 @@ from hips.registry import Registry
 KeyFunction: TypeAlias = Callable[[Ints, Ints, Floats, Floats], Floats]
 
 DEFAULT_WEIGHT = 2.0
+DEFAULT_REROOTING = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,14 @@ class Evaluation:
         uses_heuristic: whether h matters; if not, no heuristic is computed.
         uses_policy: whether log π matters; if not, ε only chooses between "equal" (ε > 0) and
             "only when the high level would fail" (ε → 0), the two strategies of app:gbfs.
+        rerooting: α of the heuristic rerooter; its keys depend on all ancestors and replace
+            `key` (see `hips.planner.rerooting`). None for evaluations of a node by itself.
     """
 
     key: KeyFunction
     uses_heuristic: bool = True
     uses_policy: bool = True
+    rerooting: float | None = None
 
 
 EVALUATIONS: Registry[Evaluation] = Registry("evaluation function")
@@ -117,6 +121,24 @@ EVALUATIONS.register("weighted_astar")(weighted(DEFAULT_WEIGHT))
 def gbfs(g: Ints, steps: Ints, log_pi: Floats, h: Floats) -> Floats:
     """f(n) = h."""
     return h
+
+
+def sqrt_lts(strength: float) -> Evaluation:
+    """√LTS with the heuristic rerooter, for any α = `strength` ≥ 0."""
+    if not 0.0 <= strength < np.inf:
+        raise ConfigError(f"A rerooting strength of {strength} is invalid; give 0 or more.")
+    return Evaluation(levin_ts, rerooting=strength)
+
+
+EVALUATIONS.register("sqrt_lts")(sqrt_lts(DEFAULT_REROOTING))
+
+
+def configured(name: str, rerooting: float | None) -> Evaluation:
+    """An evaluation by name; if it reroots, with the given strength."""
+    found = EVALUATIONS.get(name)
+    if found.rerooting is None or rerooting is None:
+        return found
+    return sqrt_lts(rerooting)
 
 
 def resolve(evaluation: str | Evaluation | KeyFunction) -> Evaluation:

@@ -34,7 +34,7 @@ from hips.planner.protocols import (
     calls_of,
     checked_log_probabilities,
 )
-from hips.planner.rollouts import RolloutLimits, Simulator
+from hips.planner.rollouts import Reacher, RolloutLimits, Simulator
 from hips.planner.settings import TO_ZERO
 from hips.planner.stopwatch import Stopwatch
 
@@ -51,6 +51,7 @@ class _Edges:
     lengths: Ints
     kinds: Ints32
     actions: npt.NDArray[np.uint8]
+    exact: Bools | None = None
 
 
 class _Books:
@@ -59,7 +60,9 @@ class _Books:
     def __init__(self, count: int) -> None:
         self.watch = Stopwatch()
         self.costs = Costs(np.zeros((count, len(COSTS)), dtype=np.int64), self.watch.seconds)
-        self.environment, self.rows, self.calls, self.network = self.costs.counts[:, :4].T
+        self.environment, self.rows, self.calls, self.network, self.reach = self.costs.counts[
+            :, :5
+        ].T
         self.rejected: Rejected | None = None
         self.action_log_probabilities: Floats | None = None
 
@@ -95,6 +98,7 @@ class Hybrid:
         dynamics: learned dynamics, for modes other than `TRUE`.
         limits: limits of a rollout to a subgoal; None takes the domain's horizon.
         rules: which children count, and how much.
+        reacher: another way to subgoals than rollouts of `reach_policy`, in the true domain.
     """
 
     domain: Domain
@@ -107,6 +111,7 @@ class Hybrid:
     dynamics: Dynamics | None = None
     limits: RolloutLimits | None = None
     rules: ExpansionRules = ExpansionRules()
+    reacher: Reacher | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.epsilon <= 1.0:
@@ -119,6 +124,8 @@ class Hybrid:
             raise ConfigError(
                 f"Dynamics '{self.mode.value}' needs learned dynamics; give a model with them."
             )
+        if self.mode is not DynamicsMode.TRUE and self.reacher is not None:
+            raise ConfigError("Only rollouts of a reach policy can use learned dynamics.")
         if self.limits is None:
             object.__setattr__(self, "limits", RolloutLimits(self.domain.preset.horizon))
 
@@ -127,13 +134,20 @@ class Hybrid:
         """Whether every applicable action is a child, made by the true domain."""
         return self.action_policy is not None and self.mode is not DynamicsMode.LEARNED
 
-    def expand(self, states: Grids, explain: bool = False) -> Children:
+    def expand(self, states: Grids, explain: bool = False, stages: Ints | None = None) -> Children:
         """Children of `states [B, H, W]`; each parent's probabilities sum to 1 (ε > 0)."""
         books = _Books(len(states))
         subgoals = self._subgoals(states, books, explain)
         actions = self._actions(states, books)
         books.watch.lap("actions")
         return self._mix(len(states), subgoals, actions, books)
+
+    def connect(self, starts: Grids, targets: Grids) -> rollouts.Rollouts:
+        """The actions of pending edges, which only a `reacher` leaves."""
+        if self.reacher is None:
+            raise ContractError("an edge has no actions, and there is nothing to find them with")
+        simulator = Simulator(self.domain.step, self.domain.is_goal)
+        return self.reacher.connect(simulator, starts, targets)
 
     # -- subgoals ------------------------------------------------------------------------------
 
@@ -175,6 +189,7 @@ class Hybrid:
             ends.lengths[kept],
             usable.codes[kept].astype(np.int32),
             ends.actions[kept],
+            None if ends.exact is None else ends.exact[kept],
         )
 
     def _shared_actions(self, proposals: Proposals) -> Floats | None:
@@ -193,18 +208,24 @@ class Hybrid:
         starts, parents = states[proposals.parents], proposals.parents
         if proposals.actions is not None:
             ends = rollouts.execute(simulator, starts, proposals.actions)
+        elif self.reacher is not None and proposals.targets is not None:
+            ends = self.reacher.reach(simulator, starts, proposals.targets, parents)
+            self._count_reach(books, parents, ends.policy_calls)
         elif self.reach_policy is None or proposals.targets is None:
             raise ContractError("a generator that proposes states needs a reach policy")
         else:
             ends = rollouts.follow(
                 simulator, self.reach_policy, starts, proposals.targets, self.limits
             )
-            calls = calls_of(self.reach_policy)
-            np.add.at(books.network, parents, ends.policy_calls * calls)
+            self._count_reach(books, parents, ends.policy_calls * calls_of(self.reach_policy))
         np.add.at(books.rows if learned else books.environment, parents, ends.simulated)
         if learned:
             np.maximum.at(books.calls, parents, ends.simulated)
         return ends
+
+    def _count_reach(self, books: _Books, parents: Ints, rows: Ints) -> None:
+        np.add.at(books.network, parents, rows)
+        np.add.at(books.reach, parents, rows)
 
     def _step_function(self, learned: bool) -> Dynamics:
         return self.dynamics if learned and self.dynamics is not None else self.domain
@@ -268,6 +289,8 @@ class Hybrid:
         tiers[num_subgoals:] = self.epsilon == TO_ZERO
         exact = np.full(len(tiers), self.mode is not DynamicsMode.LEARNED)
         exact[:num_subgoals] = self.mode is DynamicsMode.TRUE
+        if subgoals.exact is not None:
+            exact[:num_subgoals] &= subgoals.exact
         shares = self._shares(count, subgoals.parents, actions.parents)
         return Children(
             _joined(subgoals.parents, actions.parents),

@@ -18,7 +18,7 @@ from hips.planner.packing import hash_state, same_state
 
 Nodes: TypeAlias = npt.NDArray[Any]
 
-FRESH, OPEN, CLOSED, GOAL, REJECTED, FREE = 0, 1, 2, 3, 4, 5
+FRESH, OPEN, CLOSED, GOAL, REJECTED, FREE, WAITING = 0, 1, 2, 3, 4, 5, 6
 NONE = -1
 TAIL, FREE_HEAD, ACTIONS_END = 0, 1, 2  # indices into the `meta` array
 
@@ -259,7 +259,7 @@ def relax(table: Table, edges: Edges, keep_first: bool) -> Bools:
     for m in range(edges.ids.shape[0]):
         node = edges.ids[m]
         status = nodes[node].status
-        if status == CLOSED or (status == OPEN and keep_first):
+        if status in (CLOSED, WAITING) or (status == OPEN and keep_first):
             continue
         known = status in (OPEN, GOAL)
         if known and not (
@@ -320,6 +320,21 @@ def put_back(nodes: Nodes, roots: Ints, num_open_trusted: Ints, ids: Ints, keys:
         slot = nodes[node].slot
         nodes[node].key = keys[m]
         nodes[node].status = OPEN
+        num_open_trusted[slot] += nodes[node].trusted
+        roots[slot] = _push(nodes, roots[slot], node)
+
+
+@njit(cache=True, nogil=True)
+def requeue(nodes: Nodes, roots: Ints, num_open_trusted: Ints, ids: Ints) -> None:
+    """Queues nodes that were just expanded once more, in the next tier.
+
+    They have children already, so they keep their edge: another one could come from a descendant.
+    """
+    for m in range(ids.shape[0]):
+        node = ids[m]
+        slot = nodes[node].slot
+        nodes[node].tier += 1
+        nodes[node].status = WAITING
         num_open_trusted[slot] += nodes[node].trusted
         roots[slot] = _push(nodes, roots[slot], node)
 

@@ -12,7 +12,8 @@ from hips.planner.packing import pack
 
 ROOT = np.iinfo(np.int32).min
 """`kind` of a root, which has no incoming edge."""
-MAX_ACTIONS = 256
+MAX_ACTIONS = 255
+WEIGHT_BYTES = 8
 GROWTH = 32  # large arrays grow by 1/32: the system remaps such blocks without copying
 GROWTH_BYTES = 2 << 20
 COMPACTION_BYTES = 1 << 20
@@ -21,21 +22,26 @@ COMPACTION_BYTES = 1 << 20
 class NodeTable:
     """Nodes of at most `num_slots` simultaneous searches over grids of one shape.
 
-    A node costs `NODE.itemsize` (80) bytes, at most 8 for the hash, its state, and one byte per
-    action of the subgoal edge that reached it.
+    A node costs `NODE.itemsize` (80) bytes, at most 8 for the hash, its state, one byte per
+    action of the subgoal edge that reached it, and 8 for its weight if the nodes are `weighted`.
     """
 
-    def __init__(self, shape: tuple[int, int], num_slots: int, num_actions: int) -> None:
+    def __init__(
+        self, shape: tuple[int, int], num_slots: int, num_actions: int, weighted: bool = False
+    ) -> None:
         if num_actions > MAX_ACTIONS:
             raise ContractError(
                 f"the domain has {num_actions} actions; at most {MAX_ACTIONS} are allowed"
             )
-        self.shape = shape
-        row = NODE.itemsize + shape[0] * shape[1]
+        self.shape, self.num_slots = shape, num_slots
+        row = NODE.itemsize + shape[0] * shape[1] + (WEIGHT_BYTES if weighted else 0)
         self.node_bytes = row + row // GROWTH + 8
         """Bytes per additional node: its state and its share of the hash table and spare room."""
         self.nodes = np.zeros(1024, dtype=NODE)
         self._states = np.zeros((1024, shape[0] * shape[1]), dtype=np.uint8)
+        self._weighted = weighted
+        self.log_weights = np.zeros(1024 if weighted else 0)
+        """Logarithms of the weights of expanded nodes, if the search is `weighted`."""
         self._heads = np.zeros(1024, dtype=np.int32)
         self._action_log = np.zeros(1024, dtype=np.uint8)
         self._meta = np.array([0, NONE, 0], dtype=np.int64)
@@ -48,7 +54,7 @@ class NodeTable:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = (self.nodes, self._states, self._heads, self._action_log)
+        arrays = (self.nodes, self._states, self._heads, self._action_log, self.log_weights)
         return sum(array.nbytes for array in arrays)
 
     @property
@@ -68,7 +74,8 @@ class NodeTable:
     def num_open(self, slots: Ints) -> Ints:
         """Number of open nodes of each slot's search, `[B]`; scans all nodes."""
         used = self.nodes[: int(self._meta[TAIL])]
-        owners = used["slot"][used["status"] == kernels.OPEN]
+        waiting = np.isin(used["status"], (kernels.OPEN, kernels.WAITING))
+        owners = used["slot"][waiting]
         counts: Ints = np.bincount(owners, minlength=len(self._roots))[slots]
         return counts
 
@@ -108,6 +115,10 @@ class NodeTable:
     def put_back(self, ids: Ints, keys: Floats) -> None:
         """Reopens nodes that were popped too early, with corrected keys."""
         kernels.put_back(self.nodes, self._roots, self.num_open_trusted, ids, keys)
+
+    def requeue(self, ids: Ints) -> None:
+        """Queues expanded nodes for their next stage; see `kernels.requeue`."""
+        kernels.requeue(self.nodes, self._roots, self.num_open_trusted, ids)
 
     def _table(self) -> Table:
         return Table(
@@ -164,6 +175,8 @@ class NodeTable:
             size = max(needed, len(self.nodes) + spare)
             self.nodes.resize(size, refcheck=False)
             self._states.resize((size, self._states.shape[1]), refcheck=False)
+            if self._weighted:
+                self.log_weights.resize(size, refcheck=False)
         if needed > len(self._heads):
             self._heads = np.zeros(0, dtype=np.int32)  # never both arrays at once
             self._heads = np.zeros(1 << (needed - 1).bit_length(), dtype=np.int32)

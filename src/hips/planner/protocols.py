@@ -20,6 +20,8 @@ from hips.errors import ContractError
 LOG_FLOOR = -1e3
 """Smallest log-probability of a child. Without it, a policy that rules out an applicable action
 would rule out every plan through it."""
+PENDING = 255
+"""Action of an edge whose actions are not known yet; no domain has so many actions."""
 NO_ACTION = -1
 """Padding after the end of an action list."""
 
@@ -131,6 +133,14 @@ class ReachPolicy(Protocol):
 
     def act(self, states: Grids, subgoals: Grids) -> Foresight:
         """The next C ≥ 1 actions towards `subgoals` from `states`, both `[B, H, W]`."""
+        ...
+
+
+class Verifier(Protocol):
+    """Foresees whether a reach policy arrives."""
+
+    def probabilities(self, states: Grids, subgoals: Grids) -> Floats:
+        """Probabilities `[B]` of reaching `subgoals` from `states`, both `[B, H, W]`."""
         ...
 
 

@@ -19,6 +19,10 @@ PROFILE_EDGES = tuple(sorted({int(2 ** (power / 2)) for power in range(48)}))
 """1, 2, 4, 5, 8 …: bins of expansion numbers that widen as a search progresses."""
 
 
+LATER = ("reach_rows",)
+"""Fields that results of older versions do not have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """One edge of the solution path.
@@ -44,6 +48,7 @@ class Statistics:
         action_expansions: expanded nodes reached by a low-level action.
         generated: generated children, including known states.
         network_rows: rows passed through a network.
+        reach_rows: of them, rows of reach policies and verifiers.
         dynamics_rows: steps simulated by learned dynamics.
         dynamics_calls: the same, counting a batched step once, as in the published code.
         environment_steps: steps taken in the true domain.
@@ -66,6 +71,7 @@ class Statistics:
     action_expansions: int = 0
     generated: int = 0
     network_rows: int = 0
+    reach_rows: int = 0
     dynamics_rows: int = 0
     dynamics_calls: int = 0
     environment_steps: int = 0
@@ -205,4 +211,6 @@ class Result:
 
 
 def _fields(record: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    return {item.name: content[item.name] for item in dataclasses.fields(record)}
+    """Values of a record's fields; results of older versions lack `LATER`."""
+    names = [item.name for item in dataclasses.fields(record)]
+    return {name: content[name] for name in names if name in content or name not in LATER}

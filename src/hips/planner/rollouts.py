@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +84,8 @@ class Rollouts:
         success: `[M]`, whether the subgoal, or a goal on the way, was reached in at least one step.
         simulated: `[M]`, calls of the dynamics.
         policy_calls: `[M]`, rows passed to the policy.
+        exact: `[M]`, whether true steps reached the state; None if all did. The actions of the
+            others are `PENDING`.
     """
 
     states: Grids
@@ -92,6 +94,22 @@ class Rollouts:
     success: Bools
     simulated: Ints
     policy_calls: Ints
+    exact: Bools | None = None
+
+
+class Reacher(Protocol):
+    """Finds the actions to proposed states."""
+
+    def reach(self, simulator: Simulator, starts: Grids, targets: Grids, owners: Ints) -> Rollouts:
+        """From `starts` to `targets`, both `[M, H, W]`; equal `owners` `[M]` share a start.
+
+        `policy_calls` counts the rows of all networks.
+        """
+        ...
+
+    def connect(self, simulator: Simulator, starts: Grids, targets: Grids) -> Rollouts:
+        """The same by true steps only."""
+        ...
 
 
 class Walkers(NamedTuple):

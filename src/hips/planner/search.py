@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hips.arrays import Actions, Bools, Floats, Grid, Grids, Ints
+from hips.arrays import Bools, Floats, Grid, Grids, Ints
 from hips.domains.base import Domain
 from hips.errors import ConfigError, ContractError, is_interrupt
-from hips.planner import kernels
 from hips.planner.budget import Budget, available_bytes
-from hips.planner.children import Children, Expander
+from hips.planner.children import Children, Expander, stages_of
 from hips.planner.estimates import Estimates
 from hips.planner.evaluations import Evaluation, KeyFunction, resolve
 from hips.planner.kernels import Edges
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
 from hips.planner.outcomes import Outcome
-from hips.planner.protocols import DynamicsMode
-from hips.planner.result import Result, Segment
+from hips.planner.plans import Plans
+from hips.planner.rerooting import Rerooter
+from hips.planner.result import Result
 from hips.planner.rounds import (
     Observer,
     Round,
@@ -33,7 +33,7 @@ from hips.planner.rounds import (
     describe_offered,
 )
 from hips.planner.stopwatch import Stopwatch
-from hips.planner.validate import find_fault, is_plan
+from hips.planner.validate import find_fault
 
 DEFAULT_BATCH = 64
 
@@ -115,8 +115,14 @@ class Search:
         given = self.options.total_bytes
         self.total_bytes = available_bytes() if given is None else given
         num_slots = min(self.options.batch, max(1, len(problems)))
-        self.table = NodeTable(domain.spec.shape, num_slots, domain.spec.num_actions)
+        rerooting = self.evaluation.rerooting
+        self.table = NodeTable(
+            domain.spec.shape, num_slots, domain.spec.num_actions, rerooting is not None
+        )
+        self.rerooter = None if rerooting is None else Rerooter(self.table, rerooting)
         self.ledger = Ledger(num_slots)
+        self.num_stages = stages_of(expander)
+        self.plans = Plans(domain, self.table, self.ledger, expander)
         self.estimates = Estimates(self.table, self.ledger, self.evaluation, expander.heuristic)
         self.problem_of = np.full(num_slots, -1, dtype=np.int64)
         self._results: list[Result | None] = [None] * len(problems)
@@ -254,8 +260,8 @@ class Search:
         result = self._result(
             index,
             outcome,
-            plan=self.domain.spec.action_names(self._plan(nodes)),
-            segments=tuple(self._segment(node) for node in nodes),
+            plan=self.domain.spec.action_names(self.plans.actions(nodes)),
+            segments=self.plans.segments(nodes),
             statistics=self.ledger.statistics(slot, int(self.table.slot_bytes()[slot])),
         )
         self.table.release(slot)
@@ -278,7 +284,7 @@ class Search:
         nodes = self._take(slots, watch)
         states = self.table.states(nodes)
         watch.lap("bookkeeping")
-        children = self.expander.expand(states, explain=watched)
+        children = self._children(nodes, states, watched)
         watch.lap_split(children.costs.phases, "expansion")
         kinds = self.table.nodes["kind"][nodes]
         by_action = (kinds < 0) & (kinds != ROOT)
@@ -293,7 +299,7 @@ class Search:
         edges = self._edges(ids, origins, children, goals)
         accepted = self.table.relax(edges, self.options.close_on_generation)
         watch.lap("bookkeeping")
-        solved = self._valid_goals(ids, goals)
+        solved = self.plans.best(ids, goals, self._starts())
         watch.lap("validation")
         self.ledger.spend(len(slots), watch.seconds)
         self._rounds += 1
@@ -307,6 +313,19 @@ class Search:
             self._end(slot, Outcome.SOLVED, node)
         return found
 
+    def _children(self, nodes: Ints, states: Grids, watched: bool) -> Children:
+        """Children of popped nodes; nodes with further stages go back to the queue."""
+        if self.num_stages == 1:
+            return self.expander.expand(states, explain=watched)
+        stages = self.table.nodes["tier"][nodes].astype(np.int64)
+        children = self.expander.expand(states, explain=watched, stages=stages)
+        self.table.requeue(nodes[stages + 1 < self.num_stages])
+        return children
+
+    def _starts(self) -> list[Grid | None]:
+        """The start state of every slot."""
+        return [None if i < 0 else np.asarray(self.problems[i]) for i in self.problem_of.tolist()]
+
     def _take(self, slots: Ints, watch: Stopwatch) -> Ints:
         """Pops the best node of every slot; computes a guessed h and requeues the node first."""
         taken = self.table.pop(slots)
@@ -314,9 +333,15 @@ class Search:
         while len(early := np.flatnonzero(self.estimates.is_guessed(taken))):
             self.estimates.settle(taken[early])
             found = self.table.nodes[taken[early]]
-            keys = self._keys(found["depth"], found["steps"], found["log_pi"], found["h"])
+            keys = self._keys(
+                found["parent"], found["depth"], found["steps"], found["log_pi"], found["h"]
+            )
             self.table.put_back(taken[early], keys)
             taken[early] = self.table.pop(slots[early])
+            watch.lap("heuristic")
+        if self.rerooter is not None:
+            self.estimates.settle(taken)
+            self.rerooter.weigh(taken)
             watch.lap("heuristic")
         return taken
 
@@ -325,7 +350,7 @@ class Search:
         log_pi = nodes["log_pi"][parents] + children.log_probabilities
         depths = nodes["depth"][parents] + 1
         steps = nodes["steps"][parents] + children.lengths
-        keys = self._keys(depths, steps, log_pi, nodes["h"][ids])
+        keys = self._keys(parents, depths, steps, log_pi, nodes["h"][ids])
         return Edges(
             ids,
             parents,
@@ -339,8 +364,15 @@ class Search:
         )
 
     def _keys(
-        self, depths: npt.NDArray[Any], steps: npt.NDArray[Any], log_pi: Floats, h: npt.NDArray[Any]
+        self,
+        parents: npt.NDArray[Any],
+        depths: npt.NDArray[Any],
+        steps: npt.NDArray[Any],
+        log_pi: Floats,
+        h: npt.NDArray[Any],
     ) -> Floats:
+        if self.rerooter is not None:
+            return self.rerooter.keys(parents, log_pi)
         keys = np.asarray(
             self.evaluation.key(
                 depths.astype(np.int64), steps.astype(np.int64), log_pi, h.astype(np.float64)
@@ -350,47 +382,3 @@ class Search:
         if keys.shape != h.shape or np.isnan(keys).any():
             raise ContractError(f"an evaluation must return {len(h)} keys without NaN")
         return keys
-
-    # -- goals ---------------------------------------------------------------------------------
-
-    def _valid_goals(self, ids: Ints, goals: Bools) -> dict[int, int]:
-        """The best goal of each slot whose plan passes the replay."""
-        solved: dict[int, int] = {}
-        if not goals.any():
-            return solved
-        nodes = self.table.nodes
-        found = np.unique(ids[goals])
-        ranks = (nodes["order"][found], nodes["key"][found], nodes["tier"][found])
-        for node in found[np.lexsort(ranks)]:
-            slot = int(nodes["slot"][node])
-            if nodes["status"][node] != kernels.GOAL or slot in solved:
-                continue
-            if self._is_valid(slot, int(node)):
-                solved[slot] = int(node)
-            else:
-                nodes["status"][node] = kernels.REJECTED
-                self.ledger.count("replans")[slot] += 1
-        return solved
-
-    def _is_valid(self, slot: int, node: int) -> bool:
-        start = np.asarray(self.problems[self.problem_of[slot]])
-        plan = self._plan(self.table.path(node))
-        valid = is_plan(self.domain, start, plan)
-        if self.expander.mode is not DynamicsMode.TRUE:
-            self.ledger.count("environment_steps")[slot] += len(plan)
-        elif not valid:
-            raise ContractError(
-                f"'{self.domain.name}': a plan made by its own `step` fails on replay; "
-                "`step` must be deterministic and must not modify its input"
-            )
-        return valid
-
-    def _plan(self, nodes: list[int]) -> Actions:
-        edges = [self.table.edge_actions(node) for node in nodes]
-        return np.concatenate(edges) if edges else np.zeros(0, dtype=np.int64)
-
-    def _segment(self, node: int) -> Segment:
-        kind = int(self.table.nodes["kind"][node])
-        if kind >= 0:
-            return Segment("subgoal", str(kind), len(self.table.edge_actions(node)))
-        return Segment("action", self.domain.spec.actions[~kind], 1)

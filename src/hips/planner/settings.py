@@ -15,7 +15,7 @@ from typing import Any, Self, TypeAlias
 
 from hips import assignments
 from hips.errors import ConfigError
-from hips.planner.evaluations import EVALUATIONS
+from hips.planner.evaluations import DEFAULT_REROOTING, EVALUATIONS
 from hips.planner.generators import GENERATORS
 
 LEARNED = "learned"
@@ -23,6 +23,8 @@ LEARNED = "learned"
 TO_ZERO = 0.0
 """The value of ε that stands for the limit ε → 0."""
 PAPER = "paper"
+EXHAUSTIVE, BY_POLICY = "exhaustive", "policy"
+"""Ways to reach a subgoal."""
 
 Value: TypeAlias = str | int | float | bool
 
@@ -193,6 +195,33 @@ class Settings:
     close_on_generation: bool | None = knob(
         "Never update a generated state (the published protocol).",
         default=False, paper=True,
+    )  # fmt: skip
+    candidates: int | None = knob(
+        "Number of subgoals that a generator of single-cell edits proposes per state.",
+        default=4, low=1, high=1_000,
+    )  # fmt: skip
+    verifier_reject: float | None = knob(
+        "Discard subgoals that the verifier gives at most this probability of being reached.",
+        default=0.1, low=0, high=1,
+    )  # fmt: skip
+    verifier_accept: float | None = knob(
+        "Accept subgoals with at least this probability without a rollout; check them at the end.",
+        default=0.99, low=0, high=1,
+    )  # fmt: skip
+    coverage: float | None = knob(
+        "Probability of single-cell edits that decoding covers at each step.",
+        default=0.9, low=0, high=1, above_low=True,
+    )  # fmt: skip
+    reach: str | None = knob(
+        "How proposed subgoals are reached: all paths, or the learned policy.",
+        default=EXHAUSTIVE, choices=lambda: (EXHAUSTIVE, BY_POLICY),
+    )  # fmt: skip
+    reach_depth: int | None = knob(
+        "Maximum steps to a subgoal if all paths are tried.", default=4, low=1, high=100,
+    )  # fmt: skip
+    rerooting: float | None = knob(
+        "Strength of √LTS's heuristic rerooter: a node weighs exp(-strength · h / h of the root).",
+        default=DEFAULT_REROOTING, low=0,
     )  # fmt: skip
     max_steps: int | None = knob(
         "Maximum steps of a policy that acts without search.",
