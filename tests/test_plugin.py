@@ -23,6 +23,8 @@ from hips.methods.jobs import SolveJob, solve_on
 from hips.methods.planner import Choice, Planner
 from hips.models import bundle
 from hips.models.card import WEIGHTS, read_card
+from hips.planner.result import Result
+from hips.planner.rounds import ResultObserver
 from hips.planner.settings import Settings
 from hips.seeding import stream
 from hips.training import scoring
@@ -178,7 +180,10 @@ def test_other_processes_know_it_too(trained: tuple[TrainedRun, Path]) -> None:
     starts = levels(4)
     job = SolveJob(choice(trained[1]))
     expected = job.solve(TILES, starts)
-    found = solve_on(LocalEngine(2), TILES, starts, job)
+    results: dict[int, Result] = {}
+    observer = ResultObserver(results.__setitem__)
+    solve_on(LocalEngine(2), TILES, enumerate(starts), job, observer)
+    found = [results[index] for index in range(len(starts))]
     assert [one.plan for one in found] == [one.plan for one in expected]
     assert all(one.solved for one in found)
 

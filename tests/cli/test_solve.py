@@ -111,6 +111,9 @@ SEARCH = {
     "chunk-confidence": "0.8",
     "horizon": "9",
     "precision": "fp32",
+    "decoding": "cells",
+    "equal-subgoals": "max",
+    "rollout-retries": "1",
 }
 
 
@@ -119,7 +122,16 @@ def options_of(values: dict[str, str]) -> list[str]:
 
 
 def test_options_of_the_search(run: Run) -> None:
-    more = ("--close-on-generation", "--batch", "2", "--improve", "0.1", "--json")
+    more = (
+        "--close-on-generation",
+        "--no-pass-goals",
+        "--no-legality-check",
+        "--batch",
+        "2",
+        "--improve",
+        "0.1",
+        "--json",
+    )
     given = ("--method", "hips_eps", *options_of(SEARCH), *more)
     result = run("solve", "sliding_tiles", "--levels", "-", *given, stdin=TILES)
     assert result.exit_code == 0, result.output
@@ -127,8 +139,9 @@ def test_options_of_the_search(run: Run) -> None:
     assert record["method"] == "hips_eps"
     expected = {name.replace("-", "_"): value for name, value in SEARCH.items()}
     spelled = {name: read(name, value) for name, value in expected.items()}
-    assert record["settings"] == {**spelled, "close_on_generation": True}
-    assert set(spelled) | {"close_on_generation"} == set(methods.get("hips_eps").settings)
+    flags = {"close_on_generation": True, "pass_goals": False, "legality_check": False}
+    assert record["settings"] == {**spelled, **flags}
+    assert {*spelled, *flags} == set(methods.get("hips_eps").settings)
 
 
 @pytest.mark.parametrize("evaluation", ["levin_ts", "astar", "gbfs", "phs_star"])
