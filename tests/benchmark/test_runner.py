@@ -46,7 +46,9 @@ def test_every_method_runs_on_the_toy_world(catalogue: Catalogue, tmp_path: Path
     configurations = {tasks.key_of(line)[4] for line in found}
     assert summary.written == len(found) == len(watcher.results) == 6 * len(configurations)
     assert summary.cut_short == 0
-    assert {line["outcome"] for line in found} <= {"SOLVED", "UNSOLVED_INCOMPLETE"}
+    allowed = {"SOLVED", "UNSOLVED_INCOMPLETE"}
+    # A closed loop may walk until its budget ends.
+    assert {one["outcome"] for one in found if one["method"] != "bc"} <= allowed
     assert all(line["outcome"] == "SOLVED" for line in found if line["method"] == "hips_eps")
     # Methods with different names and the same settings are one search.
     assert len(configurations) < len(request.experiments[0].parts[0].rows)

@@ -41,7 +41,7 @@ class ResultsFolder:
         """Tables and curves of every experiment."""
         with self._lock:
             if self._report is None:
-                self._report = _content(report.build(self.folder))
+                self._report = _content(report.build(self.folder, common=True))
             return self._report
 
     def runs(self, request: RunsRequest) -> dict[str, Any]:
