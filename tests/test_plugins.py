@@ -41,3 +41,16 @@ def test_a_plugin_that_fails_is_tried_again(
     plugin.write_text("")
     plugins.load(plugin)
     assert plugins.loaded() == (plugin.resolve(),)
+
+
+def test_a_plug_in_that_came_as_text_is_not_loaded_again_from_its_file(tmp_path: Path) -> None:
+    """Workers on the same machine see both."""
+    file = tmp_path / "sent_to_workers.py"
+    file.write_text("sent = True\n")
+    plugins.load_sources({file.name: file.read_text()})
+    before = plugins.loaded()
+    plugins.load(file)
+    assert plugins.loaded() == before
+    file.write_text("changed = True\n")
+    plugins.load(file)
+    assert len(plugins.loaded()) == len(before) + 1

@@ -23,8 +23,8 @@ def load(path: Path) -> None:
         HipsError: the file is missing or fails to import.
     """
     path = path.resolve()
-    if path in _LOADED or (not path.exists() and path.name in {one.name for one in _LOADED}):
-        return  # loaded here, or shipped to this machine as text
+    if path in _LOADED or _is_shipped(path):
+        return
     module_name = f"hips_plugin_{path.stem}"
     specification = importlib.util.spec_from_file_location(module_name, path)
     if not path.is_file() or specification is None or specification.loader is None:
@@ -38,6 +38,14 @@ def load(path: Path) -> None:
     except (Exception, SystemExit) as error:
         raise HipsError(f"{path}: the plug-in failed to load ({error!r}).") from error
     _LOADED.append(path)
+
+
+def _is_shipped(path: Path) -> bool:
+    """Whether the plug-in came to this process as text: from another machine, or from this one."""
+    same_name = [one for one in _LOADED if one.name == path.name]
+    if not path.is_file():
+        return bool(same_name)
+    return any(one.read_bytes() == path.read_bytes() for one in same_name)
 
 
 def sources() -> dict[str, str]:
