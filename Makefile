@@ -4,7 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 TORCH  := torch==2.13.0
 
-.PHONY: demo docs test test-slow lint type bench wheel audit setup setup-dev clean
+.PHONY: demo web docs test test-slow lint type bench wheel sdist constraints audit setup setup-dev \
+        clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -15,19 +16,30 @@ $(VENV)/.core: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-# Everything the tests touch. torch comes first: a range would pull a build with GPU libraries.
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pip install --quiet --editable '.[train,bench,minari,serve,docs,dev]'
-	-$(BIN)/python -m pip install --quiet --editable '.[baselines]'  # tests skip what is missing
-	-$(BIN)/python -m pip install --quiet --editable '.[ray]'
-	@touch $@ $(VENV)/.core
+# The page: the core and a small server.
+$(VENV)/.serve: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --editable '.[serve]'
+	@touch $@
+
+# Everything the tests touch, in the versions of constraints.txt. torch comes first: a range would
+# pull a build with GPU libraries.
+INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) $(TORCH)
+	$(INSTALL) --editable '.[train,bench,minari,serve,docs,dev]'
+	-$(INSTALL) --editable '.[baselines]'  # tests skip what is missing
+	-$(INSTALL) --editable '.[ray]'
+	@touch $@ $(VENV)/.core $(VENV)/.serve
 
 setup: $(VENV)/.core
 setup-dev: $(VENV)/.dev
 
 demo: setup
 	$(BIN)/hips demo
+	@echo 'Next: make web, or . $(BIN)/activate and hips --help'
+
+web: $(VENV)/.serve
+	$(BIN)/hips web
 
 test: setup-dev
 	$(BIN)/python -m pytest -n 2
@@ -52,8 +64,17 @@ wheel: setup-dev
 	$(VENV)/wheel/bin/python -m pip install --quiet dist/*.whl
 	cd / && $(CURDIR)/$(VENV)/wheel/bin/hips solve sliding_tiles --count 1
 
+# The source distribution, built twice with equal bytes.
+sdist: setup-dev
+	$(BIN)/python .ci/sdist.py
+
+# Fails if a package is installed that constraints.txt does not name in that version.
+constraints: setup-dev
+	! $(BIN)/python -m pip freeze --exclude-editable | sed 's/+.*//' | grep -vixFf constraints.txt
+
+# Fails if a package has a known vulnerability, or could not be looked up.
 audit: setup-dev
-	$(BIN)/pip-audit --skip-editable
+	$(BIN)/pip-audit --strict --skip-editable
 
 # The site, offline; warnings are errors.
 docs: setup-dev

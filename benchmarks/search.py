@@ -22,7 +22,7 @@ from hips.arrays import Floats, Grids
 from hips.domains import Domain
 from hips.planner.budget import Budget
 from hips.planner.expander import Hybrid
-from hips.planner.kernels import NODE
+from hips.planner.heaps import NODE
 from hips.planner.nodes import NodeTable
 from hips.planner.policies import UniformPolicy
 from hips.planner.result import Result

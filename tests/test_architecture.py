@@ -25,6 +25,7 @@ ORDER = (
     "training",
     "parts",
     "methods",
+    "practice",
     "benchmark",
     "web",
     "cli",
@@ -168,13 +169,14 @@ def test_domains_are_named_only_in_their_own_folder(path: Path) -> None:
 
 @pytest.mark.parametrize("path", modules(), ids=identify)
 def test_parts_are_named_only_where_they_are_wired(path: Path) -> None:
-    """A part is named in its own folder, by parts that declare it upstream, and by methods."""
+    """A part is named in its own folder, by parts that declare it, and by methods."""
     place = path.relative_to(PACKAGE).parts
     if place[0] == "methods":
         return
     permitted: set[str] = set()
     if place[0] == "parts" and place[1] in PARTS:
-        permitted = {place[1], *parts.get(place[1]).upstream}
+        own = parts.get(place[1])
+        permitted = {own.name, *own.upstream, *own.companions}
     words = {text for text in literals(path) if " " not in text}
     imported = {
         module.split(".")[2] for module in imports(path) if module.startswith("hips.parts.")

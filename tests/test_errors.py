@@ -47,3 +47,17 @@ def test_ctrl_c_is_recognised_inside_kernels() -> None:
     assert is_interrupt(KeyboardInterrupt())
     assert not is_interrupt(SystemError("other"))
     assert not is_interrupt(ConfigError("other"))
+
+
+def test_an_error_while_ctrl_c_unwinds_is_ctrl_c() -> None:
+    """As an archive raises it that is closed in the middle of a member."""
+
+    def close() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise ValueError("open writing handle")
+
+    with pytest.raises(ValueError, match="handle") as caught:
+        close()
+    assert is_interrupt(caught.value)

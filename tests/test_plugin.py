@@ -46,7 +46,7 @@ def registered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for registry in (parts._REGISTRY, methods._REGISTRY):
             patch.setattr(registry, "_entries", dict(registry._entries))
-        patch.setattr(plugins, "_LOADED", [])
+        patch.setattr(plugins, "_LOADED", {})
         torch.set_num_threads(1)
         plugins.load(PLUGIN)
         yield

@@ -20,7 +20,7 @@ def test_plugins_that_are_no_python_files(tmp_path: Path) -> None:
 
 
 def test_a_plugin_is_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "_LOADED", [])
+    monkeypatch.setattr(plugins, "_LOADED", {})
     plugin = tmp_path / "loaded_once.py"
     plugin.write_text(f"open({str(tmp_path / 'log')!r}, 'a').write('x')")
     for _ in range(2):
@@ -32,7 +32,7 @@ def test_a_plugin_is_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_plugin_that_fails_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plugins, "_LOADED", [])
+    monkeypatch.setattr(plugins, "_LOADED", {})
     plugin = tmp_path / "fails_first.py"
     plugin.write_text("raise RuntimeError('boom')")
     with pytest.raises(HipsError, match="boom"):

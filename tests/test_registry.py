@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from hips import domains
@@ -40,6 +43,25 @@ def test_a_name_is_taken_once_but_the_same_entry_may_come_again() -> None:
     registry.register("apple")("red")
     with pytest.raises(ConfigError, match="already registered"):
         registry.register("apple")("yellow")
+
+
+def test_a_lookup_waits_for_a_load_in_another_thread() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def modules() -> tuple[str, ...]:
+        begun.set()
+        go_on.wait(30)
+        registry.register("plum")("blue")
+        return ()
+
+    registry: Registry[str] = Registry("fruit", modules)
+    with ThreadPoolExecutor(2) as threads:
+        loading = threads.submit(registry.load)
+        begun.wait(30)
+        found = threads.submit(registry.get, "plum")
+        go_on.set()
+        loading.result(30)
+        assert found.result(30) == "blue"
 
 
 def test_domains_are_created_with_variants_and_parameters() -> None:

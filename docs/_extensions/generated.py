@@ -78,7 +78,7 @@ def names_page() -> str:
     for name in methods.names():
         method = methods.get(name)
         lines.append(f"| `{name}` | {method.label} | {method.about} |")
-    lines += ["", "A search ends with one of these outcomes ([their meaning](../search.md)):", ""]
+    lines += ["", "A search ends with one of these outcomes ([their meaning](../reference/search.md)):", ""]
     lines += [f"- `{outcome.value}`" for outcome in Outcome]
     return "\n".join(lines) + "\n"
 

@@ -16,5 +16,6 @@ Ints32: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Floats32: TypeAlias = npt.NDArray[np.float32]
 Actions: TypeAlias = npt.NDArray[np.int64]  # [B], indices into `GridSpec.actions`
+ActionLog: TypeAlias = npt.NDArray[np.uint16]  # actions of edges, stored compactly
 Scores: TypeAlias = npt.NDArray[np.float32]  # [B, H, W, symbols]
 Image: TypeAlias = npt.NDArray[np.uint8]  # [height, width, 3]

@@ -79,10 +79,11 @@ class MissingExtraError(HipsError):
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error is Ctrl-C, even inside a compiled kernel.
+    """Whether an error is Ctrl-C, or was caused by it.
 
-    Numba's dispatcher turns a `KeyboardInterrupt` into a `SystemError` caused by it.
+    Numba's dispatcher turns a `KeyboardInterrupt` into a `SystemError`; an interrupted writer of
+    archives fails when it closes them.
     """
-    while isinstance(error, SystemError):
+    while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
-    return isinstance(error, KeyboardInterrupt)
+    return error is not None

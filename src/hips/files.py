@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import platform
 import shutil
 import stat
 import sys
@@ -51,7 +52,9 @@ def replacing(path: Path) -> Iterator[Path]:
 @contextmanager
 def _renamed_to(target: Path) -> Iterator[Path]:
     # The suffix stays last: image and array writers infer the format from it.
-    temporary = target.with_name(f".{target.stem}.{os.getpid()}.partial{target.suffix}")
+    owner = f"{platform.node()}-{os.getpid()}"
+    temporary = target.with_name(f".{target.stem}.{owner}.partial{target.suffix}")
+    _remove_leftovers(target)
     try:
         yield temporary
         with temporary.open("rb") as handle:
@@ -62,6 +65,26 @@ def _renamed_to(target: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Deletes what processes of this machine left of `target` when they were killed."""
+    start, end = f".{target.stem}.{platform.node()}-", f".partial{target.suffix}"
+    for path in target.parent.iterdir() if os.name == "posix" else ():
+        if path.name.startswith(start) and path.name.endswith(end):
+            process = path.name[len(start) : -len(end)]
+            if process.isdecimal() and not _is_alive(int(process)):
+                path.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @contextmanager
@@ -217,3 +240,37 @@ def lock(descriptor: int) -> None:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keeps other processes out of a folder; creates it, and removes it again if it stays empty.
+
+    Raises:
+        HipsError: another process has locked it, or it cannot be created.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY) if os.name == "posix" else None
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    try:
+        if descriptor is not None:
+            _lock_folder(descriptor, folder)
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _lock_folder(descriptor: int, folder: Path) -> None:
+    try:
+        lock(descriptor)
+    except BlockingIOError:
+        raise HipsError(
+            f"{folder}: another process is writing here; wait for it or choose another place."
+        ) from None
+    except OSError:  # not every file system has locks
+        return

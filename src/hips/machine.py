@@ -22,6 +22,17 @@ def cores() -> int:
     return (os.cpu_count() or 1) if affinity is None else len(affinity(0))
 
 
+def free_cores() -> int:
+    """Number of cores that nobody else is busy with, by the load of the last minute; at least 1."""
+    own = cores()
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):  # not known on this system
+        return own
+    busy_elsewhere = load - ((os.cpu_count() or own) - own)
+    return max(1, min(own, round(own - busy_elsewhere)))
+
+
 @lru_cache(maxsize=1)
 def processor() -> str:
     """The processor's name."""

@@ -22,6 +22,8 @@ PICTURE_SIZE = 480
 FRAME_MILLISECONDS = 160
 LAST_FRAME_MILLISECONDS = 1500
 PALETTE_FRAMES = 8
+PALETTE_COLOURS = 96
+"""Enough for flat drawings; a palette with room to spare lets unchanged pixels be transparent."""
 SUBGOAL_COLOUR = (255, 140, 0)
 HALF_BLOCK = "▀"
 
@@ -94,19 +96,21 @@ def gif_bytes(frames: Sequence[Image], frame_milliseconds: int = FRAME_MILLISECO
         append_images=pictures[1:],
         duration=durations,
         loop=0,
-        optimize=False,
+        optimize=True,  # unchanged pixels become transparent
     )
     return target.getvalue()
 
 
-def ansi(domain: Domain, state: Grid, max_columns: int = 60) -> Text:
+def ansi(domain: Domain, state: Grid, max_columns: int = 60, max_rows: int = 60) -> Text:
     """The rendered state as coloured half blocks: one character is two pixels high.
 
     Works for every domain, since it uses only the picture: cells are averaged down to as many
-    pixels as fit into `max_columns` characters, but at least 2 × 2.
+    pixels as fit into `max_columns` × `max_rows` characters, but to 2 × 2 at least and 12 × 12 at
+    most.
     """
     height, width = state.shape
-    pixels = int(np.clip(max_columns // width // 2 * 2, 2, 8))
+    room = min(max_columns // width, 2 * max_rows // height)
+    pixels = int(np.clip(room // 2 * 2, 2, 12))
     zoom = 4
     picture = domain.render(state, pixels * zoom).astype(np.float64)
     blocks = picture.reshape(height * pixels, zoom, width * pixels, zoom, 3)
@@ -130,7 +134,7 @@ def _shared_palette(frames: Sequence[Image]) -> PillowImage.Image:
     """One palette for all frames (from a sample of them), so that colours do not flicker."""
     chosen = np.linspace(0, len(frames) - 1, min(len(frames), PALETTE_FRAMES)).astype(int)
     strip = np.concatenate([frames[i] for i in chosen])
-    return PillowImage.fromarray(strip).quantize(256, dither=PillowImage.Dither.NONE)
+    return PillowImage.fromarray(strip).quantize(PALETTE_COLOURS, dither=PillowImage.Dither.NONE)
 
 
 def _require_suffix(path: Path, suffix: str) -> None:

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hips.errors import HipsError
-from hips.files import write_text
+from hips.files import read_text, write_text
 
-_LOADED: list[Path] = []
+_LOADED: dict[Path, str] = {}
+"""The text of every plug-in, as it was when it was loaded."""
 
 
 def load(path: Path) -> None:
@@ -31,26 +32,27 @@ def load(path: Path) -> None:
         raise HipsError(f"{path}: no such Python file; a plug-in is one .py file.")
     module = importlib.util.module_from_spec(specification)
     sys.modules[module_name] = module  # dataclasses look up their module during import
+    text = read_text(path)
     try:
         specification.loader.exec_module(module)
     except HipsError:
         raise
     except (Exception, SystemExit) as error:
         raise HipsError(f"{path}: the plug-in failed to load ({error!r}).") from error
-    _LOADED.append(path)
+    _LOADED[path] = text
 
 
 def _is_shipped(path: Path) -> bool:
     """Whether the plug-in came to this process as text: from another machine, or from this one."""
-    same_name = [one for one in _LOADED if one.name == path.name]
+    same_name = [text for one, text in _LOADED.items() if one.name == path.name]
     if not path.is_file():
         return bool(same_name)
-    return any(one.read_bytes() == path.read_bytes() for one in same_name)
+    return bool(same_name) and read_text(path) in same_name
 
 
 def sources() -> dict[str, str]:
     """The text of the plug-ins loaded so far by file name, for machines that lack the files."""
-    return {path.name: path.read_text() for path in _LOADED}
+    return {path.name: text for path, text in _LOADED.items()}
 
 
 def load_sources(texts: Mapping[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
@@ -31,16 +32,22 @@ class Registry(Generic[T]):
         self.kind, self.group = kind, group
         self._entries: dict[str, T] = {}
         self._modules = modules
+        self._loading = threading.RLock()
 
     def load(self) -> None:
-        """Registers the built-in objects and those of installed packages, once."""
-        if self._modules is None:
-            return
-        modules, self._modules = self._modules, None
-        for module in modules():
-            importlib.import_module(module)
-        for entry in entry_points(group=self.group) if self.group else ():
-            entry.load()
+        """Registers the built-in objects and those of installed packages, once.
+
+        A thread that comes while another one loads waits, since half of the names are no use; the
+        loading thread itself comes again through the modules it imports.
+        """
+        with self._loading:
+            if self._modules is None:
+                return
+            modules, self._modules = self._modules, None
+            for module in modules():
+                importlib.import_module(module)
+            for entry in entry_points(group=self.group) if self.group else ():
+                entry.load()
 
     def register(self, name: str) -> Callable[[T], T]:
         """Decorator that registers an object as `name`."""

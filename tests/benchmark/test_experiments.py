@@ -14,6 +14,7 @@ from hips.benchmark.suites import Suite, combined
 from hips.benchmark.tasks import Limits
 from hips.benchmark.variants import Variant
 from hips.errors import ConfigError, HipsError, LevelError, UnknownNameError
+from hips.methods.jobs import SolveJob
 from hips.models import bundle
 from hips.models.card import read_card, write_card
 from hips.planner import settings
@@ -144,12 +145,15 @@ CHANGES: dict[str, Any] = {
     "min_reach_probability": 0.6,
     "chunk_confidence": 0.71,
     "horizon": 3,
+    "rollouts": "late",
     "rollout_retries": 1,
     "pass_goals": False,
     "decoding": "cells",
     "equal_subgoals": "max",
     "legality_check": False,
     "close_on_generation": True,
+    "width": 3,
+    "shares": "time",
     "precision": "fp32",
 }
 
@@ -189,7 +193,8 @@ def test_the_configuration_is_that_of_the_search(name: str, named: str | None) -
     tiles = domains.create("sliding_tiles")
     variant = Variant("v", "v", name, named=named)
     level = tiles.parse("1 0 " + " ".join(str(tile) for tile in range(2, 25)))
-    (result,) = variant.solve(tiles, [level], Budget(max_expansions=1), 1)
+    job = SolveJob(variant.choice(tiles, batch=1), Budget(max_expansions=1))
+    (result,) = job.solve(tiles, [level])
     spelled = methods.get(name).spell(settings.Settings(**result.provenance.settings))
     assert variant.configuration(tiles) == spelled
 

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from hips import methods
-from hips.benchmark import lines
+from hips import domains, methods, parts
+from hips.benchmark import lines, seal
 from hips.errors import ConfigError, HipsError, UnknownNameError
+from hips.seeding import SEALED
+from hips.training.config import default_config
 from tests.benchmark.conftest import model as model
 from tests.benchmark.conftest import toy_catalogue
 from tests.benchmark.stored import stored_lines, write
 from tests.cli.conftest import Run
+from tests.models.untrained import export_untrained
 
 TOY = ("--catalogue", "toys.json")
 
@@ -124,3 +127,54 @@ def test_listing_loads_no_duckdb() -> None:
         "sys.exit(bool({'duckdb', 'torch'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == 0
+
+
+@pytest.mark.usefixtures("model")
+def test_sealed_instances_are_run_recorded_and_reported_apart(run: Run, tmp_path: Path) -> None:
+    ran = ("bench", "three", *TOY, "--suite", "long", "--method", "hips_eps", "--problems", "2")
+    first = run(*ran, "--out", "r")
+    result = run(*ran, "--out", "r", "--sealed")
+    assert result.exit_code == 0, result.output
+    assert "2 new runs" in result.stderr
+    assert "sealed" in result.stdout
+    assert "sealed" not in first.stdout
+    runs = [line for line in lines.read(tmp_path / "r" / lines.FILE) if line["type"] == "run"]
+    sources = [line["source"] for line in runs]
+    assert sources.count(SEALED) == len(sources) - 2 == 2
+    assert len({line["instance"] for line in runs}) == 4
+    (opening,) = seal.openings(tmp_path / "r")
+    assert set(opening["searches"]) == {"long"}
+    compared = run("bench", "compare", "r", "r")
+    assert "sealed" in str(compared.exception)
+
+
+SWAP = {
+    "title": "Swap",
+    "rules": ["diagnosis"],
+    "swap": {"method": "hips_eps", "base": "base", "donor": "donor", "named": "paper"},
+    "parts": [{"suite": "line", "points": [3, None]}],
+}
+DIAGNOSIS = {"full": {"label": "full"}, "diagnosis": {"label": "a diagnosis", "open": True}}
+
+
+def test_models_exchange_their_parts(run: Run, tmp_path: Path) -> None:
+    content = toy_catalogue()
+    content["experiments"]["swap"] = SWAP
+    (tmp_path / "swap.json").write_text(json.dumps({**content, "rules": DIAGNOSIS}))
+    domain = domains.create("line_world")
+    names = ("reach_policy", "subgoals", "prior", "heuristic")
+    parts_of = {name: part for name, part in parts.known().items() if name in names}
+    for seed, name in enumerate(("base", "donor")):
+        config = default_config(domain, parts_of, "smoke", seed)
+        export_untrained(domain, config, tmp_path / name)
+    models = ("--catalogue", "swap.json", "--model", "base", "--donor", "donor")
+    result = run("bench", "swap", *models, "--problems", "2", "--out", "r")
+    assert result.exit_code == 0, result.output
+    runs = [line for line in lines.read(tmp_path / "r" / lines.FILE) if line["type"] == "run"]
+    rows = {line["configuration"].rpartition("model=")[2] for line in runs}
+    assert len(rows) == 8  # every choice of generator, policy and heuristic
+    assert "base+heuristic@donor" in rows
+    assert len(runs) == 16
+    assert len({line["model"] for line in runs}) == 8
+    for exchanged in ("heuristic", "reach_policy", "subgoals + prior"):
+        assert f"base, {exchanged} of donor" in result.stdout

@@ -49,7 +49,7 @@ from hips import domains
 from hips.benchmark.experiments import Catalogue
 from hips.benchmark.variants import Variant
 from hips.cli import app
-from hips.planner.budget import Budget
+from hips.methods.jobs import SolveJob
 
 def run(*arguments):
     result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "200"})
@@ -71,8 +71,9 @@ found = {
     "elsewhere": run("solve", "line_world", "--method", "low_level", "--patience", "4"),
     "configuration": variant.configuration(line),
     "plain": Variant.from_json("q", {"method": "patient"}).configuration(line),
-    "result": variant.solve(line, line.sample(__import__("numpy").random.default_rng(0), 1),
-                            Budget(), 1)[0].to_json(),
+    "result": SolveJob(variant.choice(line, 1)).solve(
+        line, line.sample(__import__("numpy").random.default_rng(0), 1)
+    )[0].to_json(),
     "seen": seen,
 }
 print(json.dumps(found))

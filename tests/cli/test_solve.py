@@ -113,7 +113,10 @@ SEARCH = {
     "precision": "fp32",
     "decoding": "cells",
     "equal-subgoals": "max",
+    "rollouts": "late",
     "rollout-retries": "1",
+    "width": "2",
+    "shares": "nodes",
 }
 
 
@@ -179,8 +182,8 @@ def test_a_model_that_does_not_suit_the_level_is_left_out_with_a_note(run: Run) 
     (record,) = records(result.stdout)
     reason = "The model 'sliding_tiles' is made for grids of 5×5, not 4×4"
     assert reason in result.stderr
-    assert record["note"] == f"{reason}; searched with single actions instead."
-    assert (record["method"], record["model"]) == ("low_level", None)
+    assert record["note"] == f"{reason}; searched by the domain's own estimate."
+    assert (record["method"], record["model"]) == ("guided", None)
     assert record["plan"] == ["left"]
 
 
@@ -207,7 +210,7 @@ def test_a_method_that_needs_a_model_of_another_size_says_so(run: Run) -> None:
 def test_a_model_that_suits_the_level_needs_no_note(run: Run) -> None:
     result = run("solve", "sliding_tiles", "--levels", "-", "--json", stdin=TILES)
     (record,) = records(result.stdout)
-    assert (record["method"], record["note"]) == ("hips_eps", "")
+    assert (record["method"], record["note"]) == ("portfolio", "")
     assert record["model"] == read_card(bundle.shipped_folder() / "sliding_tiles").fingerprint()
     assert result.stderr.strip() == ""
 

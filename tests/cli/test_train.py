@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hips import parts
+from hips import data, domains, parts
+from hips.benchmark.experiments import load
 from hips.errors import ConfigError, HipsError
 from hips.training import run as training
 from hips.training.run import TrainingJob
@@ -39,6 +40,21 @@ def test_stages_are_listed_or_repeated(run: Run, jobs: list[TrainingJob], given:
     assert [job.stages for job in jobs] == [("prior.training", "dynamics.training")]
 
 
+def test_demonstrations_of_sealed_instances_are_refused(
+    run: Run, jobs: list[TrainingJob], tmp_path: Path
+) -> None:
+    suite = load().suites.get("sliding_tiles")
+    domain = suite.make_domain()
+    for name, source in (("sealed", suite.on_sealed()), ("free", suite)):
+        levels = [one.grid for one in source.instances(2, 0)]
+        data.collect(domain, 2, seed=0, out=tmp_path / name, levels=levels)
+    result = run("train", "sliding_tiles", "--data", "free", "--data", "sealed")
+    assert "2 of the levels are sealed" in str(result.exception)
+    assert not jobs
+    run("train", "sliding_tiles", "--data", "free")
+    assert len(jobs) == 1
+
+
 def test_an_unknown_stage_is_named_with_those_there_are(run: Run) -> None:
     result = run("train", "sokoban", "--stages", "prior.training,priors")
     assert result.exit_code != 0
@@ -66,6 +82,7 @@ def test_settings_come_from_defaults_then_the_recipe_then_the_command_line(
     run: Run, jobs: list[TrainingJob], tmp_path: Path
 ) -> None:
     recipe = {
+        "format": 2,
         "domain": "sokoban",
         "training": {"horizon": 7, "subgoals.num_codes": 16},
         "settings": {"top_p": 0.9},
@@ -82,7 +99,9 @@ def test_settings_come_from_defaults_then_the_recipe_then_the_command_line(
     assert job.out == Path("runs") / "sokoban"
 
 
-def test_what_to_learn_from(run: Run, jobs: list[TrainingJob]) -> None:
+def test_what_to_learn_from(run: Run, jobs: list[TrainingJob], tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        data.collect(domains.create("sokoban"), 2, seed=0, out=tmp_path / name)
     options = ("--data", "a", "--data", "b", "--labels", "c.npz", "--warm-start", "sokoban")
     run(*SMOKE, *options, "--out", "there", "--resume", "--threads", "1")
     (job,) = jobs
@@ -107,7 +126,7 @@ def test_what_to_learn_from(run: Run, jobs: list[TrainingJob]) -> None:
 def test_bad_input_says_what_is_allowed(
     run: Run, tmp_path: Path, given: tuple[str, ...], message: str
 ) -> None:
-    (tmp_path / "tsp.json").write_text(json.dumps({"domain": "tsp"}))
+    (tmp_path / "tsp.json").write_text(json.dumps({"format": 2, "domain": "tsp"}))
     (tmp_path / "old.json").write_text(json.dumps({"domain": "sokoban", "stages": {}}))
     error = run("train", "sokoban", *given).exception
     assert isinstance(error, HipsError)

@@ -46,6 +46,8 @@ def hips(*words: str, cwd: Path, stdin: bytes | None = b"") -> subprocess.Comple
         (("solve", "sokoban", "-l", "/dev/zero"), b"", "or more characters"),
         (("solve", "sliding_tiles", "--count", "100000000000"), b"", "count"),
         (("solve", "sokoban", "--horizon", "1000000000"), b"", "horizon"),
+        (("solve", "sliding_tiles", "--max-expansions", "9" * 400), b"", "too many digits"),
+        (("solve", "sliding_tiles", "--workers", "9" * 30), b"", "at most 4096"),
         (("domains", "--plugin", "leave.py"), b"", "failed to load"),
         (("domains", "--plugin", "no_domain.py"), b"", "no domain"),
         (("solve", "sokoban", "--resume"), b"", "--resume needs --out"),
@@ -156,7 +158,7 @@ def test_a_killed_run_keeps_its_results_and_resumes(
 ) -> None:
     options = ["solve", "sliding_tiles", "--set", "height=3", "--set", "width=3", "-n", "60"]
     options += ["--method", "low_level", "--out", "r.jsonl", "--workers", workers]
-    options += ["--max-expansions", "4000", "--batch", "4"]
+    options += ["--max-expansions", "1000", "--batch", "4"]
     process = subprocess.Popen(
         [sys.executable, "-m", "hips", *options],
         cwd=tmp_path,

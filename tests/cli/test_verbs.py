@@ -141,7 +141,7 @@ def test_a_plan_without_an_animation(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("text", "line", "column"),
-    [("0010", 1, 5), ("00x00000", 1, 3), (f"{LEVEL}\n00x", 3, 4), ("", 1, 1)],
+    [("0010", 1, 5), ("00x00000", 1, 3), ("", 1, 1)],
 )
 def test_bad_levels_name_file_line_and_column(
     run: Run, tmp_path: Path, text: str, line: int | None, column: int | None
@@ -152,6 +152,30 @@ def test_bad_levels_name_file_line_and_column(
         assert isinstance(error, LevelError)
         assert (error.source, error.line, error.column) == ("bad.txt", line, column)
     assert not (tmp_path / "x").exists()
+
+
+def test_a_bad_level_among_good_ones_is_skipped_and_the_exit_code_says_so(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "mixed.txt").write_text(f"; first\n{LEVEL}\n00x\n\n; last\n00100000\n")
+    shown = run("show", "mixed.txt", "-d", "line_world", "--json")
+    assert [json.loads(line)["title"] for line in shown.stdout.splitlines()] == ["first", "last"]
+    collected = run("collect", "line_world", "--levels", "mixed.txt", "-o", "d")
+    assert len(load(tmp_path / "d")) == 2
+    for result in (shown, collected):
+        assert result.exit_code == 2
+        assert "line 4, column 4" in result.stderr
+
+
+def test_own_plans_are_imported_and_bad_lines_refused(run: Run, tmp_path: Path) -> None:
+    good = {"level": LEVEL.strip(), "actions": ["right"] * 7}
+    bad = {"level": LEVEL.strip(), "actions": ["left"]}
+    (tmp_path / "plans.jsonl").write_text("\n".join(json.dumps(one) for one in (good, bad)))
+    result = run("collect", "line_world", "--from", "plans.jsonl", "-o", "d")
+    assert result.exit_code == 2
+    assert "plans.jsonl, line 2: the plan of 1 actions does not reach a goal" in result.stderr
+    assert "Only 1 demonstrations" in result.stderr
+    assert len(load(tmp_path / "d")) == 1
 
 
 def test_collect_writes_a_dataset(run: Run, tmp_path: Path) -> None:

@@ -57,6 +57,18 @@ def test_levels_the_expert_fails_on_are_replaced_and_counted(tmp_path: Path) -> 
     assert levels["tried"] == 100 + levels["expert_failed"]
 
 
+def test_plans_that_are_too_long_are_replaced_and_counted(tmp_path: Path) -> None:
+    free = collect(LineWorld(), 100, seed=1, out=tmp_path / "a", quality=0.0)
+    capped = collect(LineWorld(), 100, seed=1, out=tmp_path / "b", quality=0.0, longest=12)
+    assert free.lengths.max() > 12
+    assert len(capped) == 100
+    assert capped.lengths.max() <= 12
+    levels = capped.manifest["levels"]
+    assert levels["too_long"] == levels["tried"] - 100 > 0
+    with pytest.raises(DatasetError, match="another dataset"):
+        collect(LineWorld(), 100, seed=1, out=tmp_path / "b", quality=0.0, longest=13)
+
+
 def test_given_levels_are_kept_in_order_without_the_hopeless_and_the_solved(
     tmp_path: Path,
 ) -> None:
@@ -67,7 +79,8 @@ def test_given_levels_are_kept_in_order_without_the_hopeless_and_the_solved(
     levels = [solvable, hopeless, solved, solvable]
     dataset = collect(LineWorld(), 4, seed=1, out=tmp_path / "a", levels=levels)
     assert dataset.starts.tolist() == [solvable.tolist()] * 2
-    assert dataset.manifest["levels"] == {"tried": 4, "expert_failed": 1, "already_solved": 1}
+    counted = {"tried": 4, "expert_failed": 1, "already_solved": 1, "too_long": 0}
+    assert dataset.manifest["levels"] == counted
     assert load(tmp_path / "a").lengths.tolist() == [4, 4]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from hips import domains
 from hips.data import labels
-from hips.data.labels import DEAD_END, StateLabels, expert_states, join, label_states
+from hips.data.labels import DEAD_END, StateLabels, consult, join
 from hips.domains import Actions, Grid
 from hips.errors import DatasetError, ExpertError
 from tests.toys import AGENT, HOLE, LineWorld
@@ -82,34 +82,19 @@ def line(agent: int, hole: int | None = None) -> Grid:
     return state
 
 
-def test_the_expert_labels_what_it_can_solve_and_what_nobody_can(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_expert_is_consulted(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    states = np.stack([line(2), line(1, hole=4), line(7), line(5)])
-    found = label_states(LineWorld(), states, rng)
-    np.testing.assert_array_equal(found.states, states)
-    assert found.remaining.tolist() == [5, DEAD_END, 0, 2]
-    assert found.origin == {"domain": "line_world"}
-    solve = LineWorld.expert
+    plan = consult(LineWorld(), line(2), rng)
+    assert plan is not None
+    assert len(plan) == 5
+    assert consult(LineWorld(), line(1, hole=4), rng) is None
 
-    def moody(self: LineWorld, state: Grid, rng: np.random.Generator) -> Actions:
-        if state[0, 2] == AGENT:
-            raise ExpertError("too hard")
-        return solve(self, state, rng)
+    def give_up(*_: object) -> Actions:
+        raise ExpertError("too hard")
 
-    monkeypatch.setattr(LineWorld, "expert", moody)
-    found = label_states(LineWorld(), states, rng)
-    np.testing.assert_array_equal(found.states, states[1:])
-    assert found.remaining.tolist() == [DEAD_END, 0, 2]
-    assert label_states(LineWorld(), states[:1], rng).states.shape == (0, 1, 8)
-
-
-def test_the_states_of_an_experts_plan() -> None:
-    rng = np.random.default_rng(0)
-    way = expert_states(LineWorld(), line(4), rng)
-    np.testing.assert_array_equal(way, np.stack([line(place) for place in (4, 5, 6, 7)]))
-    assert expert_states(LineWorld(), line(1, hole=4), rng).shape == (0, 1, 8)
+    monkeypatch.setattr(LineWorld, "expert", give_up)
+    with pytest.raises(ExpertError, match="too hard"):
+        consult(LineWorld(), line(2), rng)
 
 
 def test_joined_labels_keep_their_order() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hips.domains import Grid, create, names
+from hips.domains._assignment import assign
 from hips.domains.sliding_tiles import SlidingTiles
-from hips.domains.sliding_tiles.assignment import assign
 from hips.errors import ConfigError, LevelError
 from hips.seeding import stream
 from tests.domains.reference import compare_on_walks, enumerate_states

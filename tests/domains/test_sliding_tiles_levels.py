@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hips.domains import check_domain
+from hips.domains.records import Level
 from hips.domains.sliding_tiles import SlidingTiles
 from hips.errors import ConfigError, HipsError, LevelError
 from hips.seeding import stream
@@ -69,6 +71,26 @@ def test_bad_puzzles_are_refused_with_place_and_reason(
     with pytest.raises(LevelError, match=reason) as caught:
         SlidingTiles(2, 2).parse_many(text)
     assert (caught.value.line, caught.value.column) == (line, column)
+
+
+def test_puzzles_may_have_a_row_per_line() -> None:
+    square = "; rows\n0 1 2 3\n4 5 6 7\n8 9 10 11\n12 13 14 15\n1 0 2 3\n0 1 2\n3 4 5\n\n"
+    found = list(SlidingTiles().read([*square.splitlines(), "3 1 2", "0 4 5", "6 7 8"]))
+    shapes = [one.grid.shape for one in found if isinstance(one, Level)]
+    assert shapes == [(4, 4), (2, 2), (2, 3), (3, 3)]
+    assert isinstance(found[0], Level)
+    assert found[0].title == "rows"
+    bad = list(SlidingTiles().read(["0 1 2", "3 4 5 6"]))
+    assert [type(one) for one in bad] == [LevelError, LevelError]
+
+
+def test_the_blank_may_come_last() -> None:
+    domain = SlidingTiles(3, 3, blank_last=True)
+    check_domain(domain)
+    assert domain.is_goal(domain.parse("1 2 3 4 5 6 7 8 0")[None])[0]
+    assert "(at t1 c0-0)" in domain.pddl(domain.parse("1 2 3 4 5 6 7 0 8"))[1].split(":goal")[1]
+    assert domain.for_grid(np.zeros((4, 4), dtype=np.uint8)).blank_last
+    assert not domain.same_rules({"height": 3, "width": 3})
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "; nothing\n# here"])

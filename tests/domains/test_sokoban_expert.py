@@ -82,7 +82,7 @@ def test_deadlock_tests_never_condemn_a_solvable_state(
     condemned = 0
     for state in states:
         board, boxes, _ = read_board(state)
-        bound = pushes_needed(board, boxes, np.empty(4, dtype=np.int64))
+        bound = pushes_needed(board, boxes)
         frozen = is_frozen(board, boxes, np.zeros(board.walls.size, dtype=np.bool_))
         condemned += frozen or bound >= FAR
         if state.tobytes() in distances:

@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hips.domains import replay
+from hips.domains.records import Level
 from hips.domains.tsp import TravellingSalesman
 from hips.errors import ConfigError, LevelError
 from hips.seeding import stream
 
 HEADER = "NAME : x\nTYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n"
+OWN_HEADER = HEADER.replace("TYPE : TSP", "COMMENT : grid 3")
 INSTANCE = HEADER + "1 0 0\n2 2 0\n3 1 2\nEOF\n"
 near_grids = st.lists(st.sampled_from([*".oxSaOXA", "?", "\n", "\n", ";", " "]), max_size=60)
 near_tsplib = st.lists(
@@ -57,6 +59,16 @@ def test_tsplib_without_dimension_or_end_is_read() -> None:
     assert TravellingSalesman(3, 2).text(TravellingSalesman(3, 2).parse(text)) == "A.o\n...\n.o."
 
 
+def test_foreign_coordinates_are_scaled_onto_the_grid_with_a_note() -> None:
+    text = HEADER.replace(": 3", ": 4") + "1 565.0 575.0\n2 25 185\n3 345 1.75e2\n4 345.1 175\n"
+    (level,) = TravellingSalesman(5, 3).read(text.splitlines())
+    assert isinstance(level, Level)
+    assert TravellingSalesman(5, 3).text(level.grid) == "ooo..\n.....\n.....\n....A\n....."
+    assert level.title == "x"
+    assert "scaled onto 5 × 5" in level.note
+    assert "1 of 4 nodes moved" in level.note
+
+
 def test_a_map_under_way_does_not_fit_into_tsplib() -> None:
     domain = TravellingSalesman(3, 2)
     for text in ("S.o\na..\n.o.", "A.o\n...\n.x."):
@@ -97,20 +109,20 @@ def test_bad_grids_are_refused_with_place_and_reason(
 @pytest.mark.parametrize(
     ("text", "line", "column", "reason"),
     [
-        (HEADER + "1 0 0\n2 3 0\n3 1 2\n", 7, 3, "off the grid"),
-        (HEADER + "1 0 0\n2 0 -1\n3 1 2\n", 7, 5, "off the grid"),
-        (HEADER + "1 0 0\n2 2 1e400\n", 7, 5, "not an integer"),
-        (HEADER + "1 0 0\n2 2 0.5\n", 7, 5, "not an integer"),
-        (HEADER + "1 0 0\n2 two 0\n", 7, 3, "not an integer"),
-        (HEADER + "1 0 0\n2 2 0\n3 0 0\n", 8, 1, "second node"),
+        (OWN_HEADER + "1 0 0\n2 3 0\n3 1 2\n", 7, 1, "off the grid"),
+        (OWN_HEADER + "1 0 0\n2 0 -1\n3 1 2\n", 7, 1, "off the grid"),
+        (OWN_HEADER + "1 0 0\n2 2 0.5\n3 0 1\n", 7, 1, "not an integer"),
+        (OWN_HEADER + "1 0 0\n2 2 0\n3 0 0\n", 8, 1, "second node"),
+        (HEADER + "1 0 0\n2 2 1e400\n", 7, 5, "not a coordinate"),
+        (HEADER + "1 0 0\n2 two 0\n", 7, 3, "not a coordinate"),
         (HEADER + "1 0 0\n2 2 0\n", 7, 1, "ends after 2 of 3"),
         (HEADER + "1 0 0\n2 2\n", 7, 3, "2 words"),
         (INSTANCE.replace("EOF", "4 2 2"), 9, 1, "more nodes"),
         ("NAME : x\nTYPE : TSP\n", 2, 10, "ends before"),
-        (INSTANCE.replace(": 3", ": 1000000"), 3, 1, "at most 9"),
+        (INSTANCE.replace(": 3", ": 1000000"), 3, 1, "at most 1600"),
         (INSTANCE.replace(": 3", ": 0"), 3, 1, "at least one city"),
         (INSTANCE.replace(": 3", ": many"), 3, 1, "not a number"),
-        (INSTANCE.replace("EUC_2D", "GEO"), 4, 1, "EUC_2D"),
+        (INSTANCE.replace("EUC_2D", "EXPLICIT"), 4, 1, "EUC_2D"),
         (INSTANCE.replace("NAME : x", "COMMENT : grid 999"), 1, 1, "grid 999"),
         ("NAME : x\nhello there\n", 2, 1, "KEYWORD"),
         ("NODE_COORD_SECTION\n1 0 0\n", 1, 1, "at least one city"),

@@ -19,6 +19,8 @@ from hips.planner.result import Result
 from hips.planner.rounds import ResultObserver
 from tests.planner.test_search import without_times
 
+from .clusters import node, two_nodes
+
 ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 
 TILES = domains.create("sliding_tiles", height=2, width=3)
@@ -26,14 +28,8 @@ TILES = domains.create("sliding_tiles", height=2, width=3)
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    from ray.cluster_utils import Cluster
-
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    made.add_node(num_cpus=1)
-    ray.init(address=made.address, log_to_driver=False)
-    yield made
-    ray.shutdown()
-    made.shutdown()
+    with two_nodes() as made:
+        yield made
 
 
 def slow_square(number: int, emit: Callable[[int], None]) -> None:
@@ -68,7 +64,7 @@ def test_errors_come_through_whole(cluster: Any) -> None:
 
 
 def test_a_node_that_is_lost_costs_nothing_but_time(cluster: Any) -> None:
-    extra = cluster.add_node(num_cpus=2)
+    extra = cluster.add_node(**node(2))
     found: list[int] = []
 
     def receive(task: int, answer: int) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hips import domains
 from hips.arrays import Grid
+from hips.domains.handles import DomainHandle
 from hips.engines import LocalEngine
 from hips.methods import jobs
-from hips.methods.jobs import SolveJob, planner_for, solve_on
+from hips.methods.jobs import ImproveTask, SolveJob, planner_for, solve_on
 from hips.methods.planner import Choice
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
@@ -91,3 +94,41 @@ def test_a_planner_is_made_once() -> None:
     again = domains.create("sliding_tiles", height=2, width=3)
     assert planner_for(TILES, Choice()) is planner_for(again, Choice())
     assert planner_for(TILES, Choice()) is not planner_for(TILES, Choice("low_level"))
+
+
+IMPROVED = SolveJob(Choice("low_level"), improve=600.0)
+"""So small puzzles end long before the time does."""
+
+
+def test_workers_improve_the_same_plans_after_all_searches() -> None:
+    alone = solve_all(LocalEngine(1), STARTS, IMPROVED)
+    apart = solve_all(LocalEngine(2), STARTS, IMPROVED)
+    assert [result.plan for result in apart] == [result.plan for result in alone]
+    assert all(result.history for result in alone + apart)
+    limited = replace(IMPROVED, budget=Budget(max_total_seconds=600.0))
+    again = solve_all(LocalEngine(2), STARTS, limited)
+    assert [result.plan for result in again] == [result.plan for result in alone]
+
+
+def test_improvement_that_starts_too_late_changes_nothing() -> None:
+    found = replace(solve_all(LocalEngine(1), STARTS[:1], JOB)[0], start=None, domain=None)
+    emitted: list[tuple[int, Result]] = []
+    handle = DomainHandle.of(TILES)
+    ImproveTask(handle, IMPROVED, (7, STARTS[0]), found, 1.0, time.time() - 1).work(emitted.append)
+    assert emitted == [(7, found)]
+    ImproveTask(handle, IMPROVED, (7, STARTS[0]), found, 1.0, None).work(emitted.append)
+    assert emitted[1][1].history
+
+
+def test_an_interrupt_loses_no_plan_that_waits_for_improvement() -> None:
+    found: dict[int, Result] = {}
+
+    def interrupt_once(index: int, result: Result) -> None:
+        found[index] = result
+        if len(found) == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve_on(LocalEngine(2), TILES, enumerate(STARTS), IMPROVED, ResultObserver(interrupt_once))
+    assert sorted(found) == list(range(len(STARTS)))
+    assert all(result.solved for result in found.values())

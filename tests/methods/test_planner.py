@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from typing import Any
@@ -206,10 +207,10 @@ def test_levels_of_several_sizes_in_one_call() -> None:
 
 def test_a_model_of_another_size_is_not_used_and_the_result_says_so() -> None:
     result = Planner.load("sliding_tiles", height=2, width=2).solve(SMALL)
-    assert result.provenance.method == "low_level"
+    assert result.provenance.method == "guided"
     assert result.provenance.model is None
-    assert "searched with single actions instead" in result.provenance.note
-    with pytest.raises(ModelError, match="--method low_level"):
+    assert "searched by the domain's own estimate" in result.provenance.note
+    with pytest.raises(ModelError, match="--method guided"):
         Planner.load("sliding_tiles", method="hips_eps", height=2, width=2)
 
 
@@ -223,18 +224,75 @@ def test_an_observer_that_stops_leaves_results_for_all() -> None:
     assert [result.provenance.method for result in results] == ["low_level"] * 2
 
 
+TILES = domains.create("sliding_tiles", height=2, width=3)
+STARTS = TILES.sample(np.random.default_rng(4), 4)
+
+
+def greedy() -> Planner:
+    """A planner that finds long plans."""
+    useless = StateHeuristic(lambda state: float(int(state.ravel() @ np.arange(6)) % 7))
+    choice = Choice(settings=Settings(evaluation="gbfs"))
+    return Planner(TILES, choice, Components(heuristic=useless))
+
+
 def test_plans_are_improved_in_the_time_that_is_given() -> None:
-    tiles = domains.create("sliding_tiles", height=2, width=3)
-    (start,) = tiles.sample(np.random.default_rng(4), 1)
-    shortest = len(tiles.expert(start, np.random.default_rng(0)))
-    depth_first = StateHeuristic(lambda state: float(int(state.ravel() @ np.arange(6)) % 7))
-    planner = Planner(
-        tiles, Choice(settings=Settings(evaluation="gbfs")), Components(heuristic=depth_first)
-    )
-    found, improved = planner.solve(start), planner.solve(start, improve=20.0)
+    planner = greedy()
+    shortest = len(TILES.expert(STARTS[0], np.random.default_rng(0)))
+    found, improved = planner.solve(STARTS[0]), planner.solve(STARTS[0], improve=600.0)
     assert found.length is not None
     assert found.length > shortest == improved.length
     assert [segment.kind for segment in improved.segments] == ["improved"]
+    assert (improved.history[0].length, improved.history[-1].length) == (found.length, shortest)
+
+
+class Events(Observer):
+    """Records what happened, and interrupts at a better plan if asked to."""
+
+    def __init__(self, interrupt: bool = False) -> None:
+        self.events: list[str] = []
+        self.interrupt = interrupt
+
+    def on_round(self, round: Round) -> None:
+        self.events.append("round")
+
+    def on_plan(self, index: int, result: Result) -> None:
+        self.events.append(f"plan {index}")
+        if self.interrupt:
+            raise KeyboardInterrupt
+
+    def on_result(self, index: int, result: Result) -> None:
+        self.events.append(f"result {index}")
+
+
+def test_improvement_takes_no_time_from_searches_in_lockstep() -> None:
+    watch = Events()
+    improved = greedy().solve_many(STARTS, improve=600.0, observer=watch)
+    rounds = watch.events.count("round")
+    assert watch.events[:rounds] == ["round"] * rounds
+    ends = [event for event in watch.events if event.startswith("result")]
+    assert sorted(ends) == [f"result {index}" for index in range(4)]
+    for index, result in enumerate(improved):
+        assert watch.events.count(f"plan {index}") == len(result.history) - 1
+    assert any(event.startswith("plan") for event in watch.events)
+    assert [r.statistics.expansions for r in greedy().solve_many(STARTS)] == [
+        r.statistics.expansions for r in improved
+    ]
+
+
+def test_an_interrupt_during_improvement_keeps_every_plan() -> None:
+    watch = Events(interrupt=True)
+    found = greedy().solve_many(STARTS)
+    improved = greedy().solve_many(STARTS, improve=600.0, observer=watch)
+    first = next(int(event[5:]) for event in watch.events if event.startswith("plan"))
+    for index, (before, after) in enumerate(zip(found, improved, strict=True)):
+        assert after.solved
+        assert (len(after.plan) < len(before.plan)) == (index == first)
+    assert sum(event.startswith("plan") for event in watch.events) == 1
+
+
+def test_no_time_for_all_leaves_none_for_improvement() -> None:
+    results = greedy().solve_many(STARTS, Budget(max_total_seconds=0.0), improve=600.0)
+    assert [result.outcome for result in results] == [Outcome.OUT_OF_TIME] * 4
 
 
 def test_import_is_light() -> None:
@@ -243,3 +301,27 @@ def test_import_is_light() -> None:
     assert "Planner" in dir(hips)
     with pytest.raises(AttributeError):
         _ = hips.nothing_of_that_name
+
+
+def test_useless_subgoals_are_left_out_and_an_explicit_method_still_uses_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verdict = {"level": "useless", "reason": "1% of decoded subgoals are usable", "advice": ""}
+    facts = {"verdict": {"parts": {"subgoals": verdict}}}
+    install(monkeypatch, two_codes(), dataclasses.replace(line_card(), facts=facts))
+    found = Planner.load("line_world").solve(LEVEL).provenance
+    assert found.method == "phs_star"
+    assert "calls the part 'subgoals' useless (1% of decoded subgoals are usable)" in found.note
+    assert "--method hips_eps" in found.note
+    asked = Planner.load("line_world", method="hips_eps").solve(LEVEL).provenance
+    assert (asked.method, asked.note) == ("hips_eps", "")
+
+
+def test_a_useless_part_that_no_search_needs_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verdict = {"level": "useless", "reason": "0% of next states are predicted exactly"}
+    facts = {"verdict": {"parts": {"dynamics": verdict}}}
+    install(monkeypatch, two_codes(), dataclasses.replace(line_card(), facts=facts))
+    found = Planner.load("line_world").solve(LEVEL).provenance
+    assert (found.method, found.note) == ("hips_eps", "")

@@ -124,7 +124,7 @@ def test_int8_answers_like_fp32(model: Path) -> None:
 
 
 def test_a_planner_with_a_bad_model_is_still_complete(model: Path) -> None:
-    planner = Planner.load("sliding_tiles", model=model, height=3, width=3)
+    planner = Planner.load("sliding_tiles", model=model, method="hips_eps", height=3, width=3)
     near = np.array([[1, 0, 2], [3, 4, 5], [6, 7, 8]], dtype=np.uint8)
     result = planner.solve(near)
     assert result.plan == ("left",)

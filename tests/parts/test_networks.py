@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -90,11 +91,12 @@ def test_dynamics(name: str) -> None:
 @pytest.mark.parametrize("name", DOMAINS)
 def test_detector(name: str) -> None:
     domain, detector, states = make("detector", name)
-    queries, keys, values = detector.embed(states)
-    assert queries.shape == keys.shape == (BATCH, detector.width)
-    assert detector.distance_bias.shape == (domain.preset.horizon,)
-    logits = detector.score(queries, keys.unsqueeze(1))
-    all_have_gradients(detector, logits.sum() + values.sum())
+    offsets = np.array([0, BATCH - 1, BATCH])
+    log_q = detector.log_q(states, offsets)
+    assert log_q.shape == (BATCH, domain.preset.horizon)
+    scores = detector(states, states.flip(0))
+    assert scores.shape == (BATCH,)
+    all_have_gradients(detector, scores.sum())
 
 
 def test_planes_fold_and_crop() -> None:
@@ -129,7 +131,7 @@ def ask(part: str, network: Any, states: torch.Tensor) -> torch.Tensor:
     if part == "reach_policy":
         found: torch.Tensor = network(states, states)
     elif part == "detector":
-        found = network.embed(states)[0]
+        found = network(states, states)
     elif part == "subgoals":
         found = network.decode(network.features(states), network.encode(states, states), states)
     elif part == "dynamics":

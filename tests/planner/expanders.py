@@ -11,6 +11,8 @@ from hips.domains import Domain, Grid, Grids
 from hips.planner.children import Children
 from hips.planner.expander import Hybrid
 from hips.planner.policies import NearestStepPolicy, StateHeuristic, UniformPolicy
+from hips.planner.reaching import LateReach
+from hips.planner.rollouts import RolloutLimits
 
 from .worlds import ADVERSARIES, Adversary
 
@@ -57,3 +59,12 @@ class Recording:
         self.states.append(states)
         self.explained.append(explain)
         return self.inner.expand(states, explain)
+
+
+def postponing(
+    domain: Domain, adversary: str, epsilon: float = 1e-3, foresee: bool = False, **options: Any
+) -> Hybrid:
+    """The same with rollouts left for later, and lengths that are wrong until then."""
+    limits = RolloutLimits(domain.preset.horizon)
+    reacher = LateReach(NearestStepPolicy(domain), limits, foresee, distance=3)
+    return misleading(domain, adversary, epsilon, reacher=reacher, **options)

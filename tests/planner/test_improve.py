@@ -1,61 +1,165 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
+from hips import domains
+from hips.arrays import Floats, Grids
 from hips.domains import replay
-from hips.planner.improve import cut_loops, improve, shorten
+from hips.domains.base import Domain
+from hips.domains.breadth_first import BreadthFirst
+from hips.planner.beams import Beams
+from hips.planner.improve import Improvement, lay_out
 from hips.planner.outcomes import Outcome
-from hips.planner.result import Result
-from hips.planner.search import solve
+from hips.planner.protocols import Heuristic
+from hips.planner.result import FoundPlan, Result
+from hips.planner.state_graph import Path, StateGraph
 
-from .expanders import low_level
-from .worlds import TinyTiles
+from .worlds import TinyTiles, random_graph
 
 DOMAIN = TinyTiles()
+TILES = domains.create("sliding_tiles", height=3, width=3)
+ENOUGH = 1 << 24
+LONG = 600.0
+"""More seconds than it takes to prove that a plan of these small domains is optimal."""
 
 
-def wander(seed: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """A start state and a long plan: a random walk from the goal, taken backwards."""
+class Guess:
+    """A heuristic made of a function of the states."""
+
+    def __init__(self, function: Callable[[Grids], Floats]) -> None:
+        self.distances = function
+
+
+HEURISTICS: dict[str, Heuristic | None] = {
+    "none": None,
+    "misplaced": Guess(lambda states: (states[:] != np.arange(6).reshape(2, 3)).sum((1, 2)) * 1.0),
+    "nan": Guess(lambda states: np.full(len(states), np.nan)),
+    "reversed": Guess(lambda states: -1.0 * (states != np.arange(6).reshape(2, 3)).sum((1, 2))),
+}
+
+
+def wander(domain: Domain, seed: int, steps: int) -> Result:
+    """A result with a long plan: a random walk from the goal, taken backwards."""
     rng = np.random.default_rng(seed)
     walk = rng.integers(4, size=steps)
-    start = replay(DOMAIN, DOMAIN.all_states()[0], walk)[-1]
-    return start, ((walk + 2) % 4)[::-1]
+    goal = np.arange(domain.spec.height * domain.spec.width, dtype=np.uint8)
+    states = replay(domain, goal.reshape(domain.spec.shape), walk)
+    moved = (states[1:] != states[:-1]).any(axis=(1, 2))
+    plan = domain.spec.action_names(((walk[moved] + 2) % 4)[::-1])
+    return Result(Outcome.SOLVED, plan, start=states[-1], domain=domain)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_plans_get_shorter_and_stay_plans(seed: int) -> None:
-    domain = DOMAIN
-    start, _ = wander(seed, 60)
-    optimal = len(domain.expert(start, np.random.default_rng(0)))
-    found = solve(
-        domain,
-        start,
-        low_level(domain),
-        evaluation=lambda g, steps, log_pi, h: -steps.astype(float),
-    )
-    assert found.solved
-    better = improve(domain, start, found, seconds=20.0)
-    states = replay(domain, start, domain.spec.action_indices(better.plan))
-    assert domain.is_goal(states[-1:])[0]
-    assert len(better.plan) == optimal <= len(found.plan)
-    assert sum(segment.steps for segment in better.segments) == len(better.plan)
+def shortest(result: Result) -> int:
+    """The length of an optimal plan, by exhaustive search."""
+    assert result.domain is not None
+    assert result.start is not None
+    search = BreadthFirst(result.domain, result.start)
+    while not result.domain.is_goal(search.layer).any():
+        search.advance()
+    return search.depth
+
+
+@pytest.mark.parametrize("name", HEURISTICS)
+@pytest.mark.parametrize("seed", range(3))
+def test_with_enough_time_plans_are_optimal(seed: int, name: str) -> None:
+    found = wander(DOMAIN, seed, 60)
+    assert found.start is not None
+    better = Improvement(found, HEURISTICS[name]).run(LONG)
+    actions = DOMAIN.spec.action_indices(better.plan)
+    assert DOMAIN.is_goal(replay(DOMAIN, found.start, actions)[-1:])[0]
+    assert len(actions) == shortest(found)
+    assert sum(segment.steps for segment in better.segments) == len(actions)
+
+
+def test_every_better_plan_is_reported_with_its_time() -> None:
+    found = wander(TILES, 1, 300)
+    seen: list[Result] = []
+    better = Improvement(found).run(LONG, seen.append)
+    assert better.history[0] == FoundPlan(0.0, len(found.plan))
+    assert tuple(result.history[-1] for result in seen) == better.history[1:]
+    lengths = [plan.length for plan in better.history]
+    assert lengths == sorted(set(lengths), reverse=True)
+    assert lengths[-1] == len(better.plan) == shortest(found)
+    times = [plan.seconds for plan in better.history]
+    assert times == sorted(times)
+    assert Result.from_json(better.to_json()) == better
+    again = Improvement(found).run(LONG)
+    assert [plan.length for plan in again.history] == lengths
+    assert again.plan == better.plan
+
+
+def test_an_interrupt_keeps_the_best_plan() -> None:
+    improvement = Improvement(wander(TILES, 1, 300))
+    reported: list[Result] = []
+
+    def interrupt(result: Result) -> None:
+        reported.append(result)
+        if len(reported) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        improvement.run(LONG, interrupt)
+    assert improvement.result is reported[-1]
+    assert len(improvement.result.history) == 3
+
+
+def test_little_memory_ends_the_improvement() -> None:
+    found = wander(TILES, 2, 300)
+    better = Improvement(found, max_memory=1).run(LONG)
+    assert len(better.plan) <= len(found.plan)
+    assert better.states[-1].tolist() == np.arange(9).reshape(3, 3).tolist()
 
 
 def test_loops_are_cut_out_and_the_plan_ends_at_its_first_goal() -> None:
     start = np.array([[1, 0, 2], [3, 4, 5]], dtype=np.uint8)
     plan = np.array([1, 3, 2, 0, 3, 1, 3])  # two loops, the goal, and away from it and back
-    assert cut_loops(DOMAIN, start, plan).tolist() == [3]
+    graph = StateGraph(DOMAIN, start, ENOUGH)
+    assert lay_out(graph, plan).actions.tolist() == [3]
 
 
-def test_no_time_changes_nothing() -> None:
-    start = np.array([[1, 0, 2], [3, 4, 5]], dtype=np.uint8)
-    result = Result(Outcome.SOLVED, ("right", "left", "left"))
-    assert improve(DOMAIN, start, result, 0.0) is result
-    unsolved = Result(Outcome.OUT_OF_TIME)
-    assert improve(DOMAIN, start, unsolved, 1.0) is unsolved
+def test_no_time_and_no_plan_change_nothing() -> None:
+    found = wander(DOMAIN, 0, 20)
+    assert Improvement(found).run(0.0) is found
+    unsolved = Result(Outcome.OUT_OF_TIME, start=found.start, domain=DOMAIN)
+    assert Improvement(unsolved).run(1.0) is unsolved
 
 
-def test_an_optimal_plan_stays() -> None:
-    start = np.array([[1, 0, 2], [3, 4, 5]], dtype=np.uint8)
-    assert shorten(DOMAIN, start, np.array([3]), 0.5).tolist() == [3]
+@pytest.mark.parametrize("domain", [DOMAIN, TILES], ids=["near", "far"])
+def test_a_beam_as_wide_as_the_world_finds_a_shortest_plan(domain: Domain) -> None:
+    found = wander(domain, 1, 300)
+    assert found.start is not None
+    graph = StateGraph(domain, found.start, 1 << 26)
+    bound = Path(np.zeros(40, dtype=np.int64), np.zeros(41, dtype=np.int32))
+    heuristic = Guess(lambda states: states[:, 0, 0].astype(np.float64))
+    for _ in Beams(graph, heuristic).search(bound, width=200_000):
+        pass
+    best = graph.best()
+    assert best is not None
+    assert len(best) == shortest(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_graph_knows_its_shortest_paths_whatever_the_order_of_expansion(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    world = random_graph(seed, size=200, num_actions=2)
+    graph = StateGraph(world, world.grid(0), ENOUGH)
+    while len(nodes := np.flatnonzero(~graph.is_expanded(np.arange(graph.num_nodes)))):
+        graph.expand(rng.permutation(nodes)[: 1 + len(nodes) // 3].astype(np.int32))
+        assert graph.links.steps[: graph.num_nodes].tolist() == naive_distances(graph)
+    best = graph.best()
+    assert best is not None
+    assert world.is_goal(replay(world, world.grid(0), best.actions)[-1:])[0]
+
+
+def naive_distances(graph: StateGraph) -> list[int]:
+    known, layer = {0: 0}, [0]
+    while layer:
+        expanded = [node for node in layer if graph.is_expanded(np.array([node]))[0]]
+        children = {int(child) for node in expanded for child in graph.links.successors[node]}
+        children -= known.keys()
+        known |= dict.fromkeys(children, known[layer[0]] + 1)
+        layer = sorted(children)
+    return [known[node] for node in range(graph.num_nodes)]

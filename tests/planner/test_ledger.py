@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from .worlds import LyingModel, random_graph
 def childless(environment_steps: int) -> Children:
     """The expansion of one node that has no children."""
     none = np.zeros(0, dtype=np.int64)
-    counts = [[environment_steps * factor for factor in (1, 2, 3, 4, 5)] + [1, 2, 3, 4]]
+    counts = [[environment_steps * factor for factor in (1, 2, 3, 4, 5)] + [1, 2, 3, 4, 5]]
     return Children(
         parents=none,
         states=np.zeros((0, 1, 1), dtype=np.uint8),
@@ -37,7 +38,7 @@ def childless(environment_steps: int) -> Children:
 
 def test_profile_counts_low_level_expansions_by_their_number() -> None:
     ledger = Ledger(2)
-    ledger.begin(1)
+    ledger.begin(1, time.perf_counter())
     slots = np.array([1])
     for number in range(1, 7):  # 1 | 2 3 | 4 | 5 6
         low = np.array([number in (2, 3, 6)])
@@ -51,16 +52,16 @@ def test_profile_counts_low_level_expansions_by_their_number() -> None:
     assert statistics.network_rows == 6 * 28
     assert (statistics.proposals_kept, statistics.proposals_unreached) == (6, 24)
     assert ledger.statistics(0, 0).proposals_kept == 0
-    ledger.begin(1)
+    ledger.begin(1, time.perf_counter())
     assert ledger.statistics(1, 0).action_profile == ()
     assert ledger.statistics(1, 0).environment_steps == 0
 
 
 def test_time_is_divided_among_those_that_take_part() -> None:
     ledger = Ledger(2)
-    ledger.begin(0)
+    ledger.begin(0, time.perf_counter())
     ledger.spend(1, {"rollouts": 4.0})
-    ledger.begin(1)
+    ledger.begin(1, time.perf_counter())
     ledger.spend(2, {"rollouts": 2.0, "heuristic": 1.0})
     assert ledger.seconds().tolist() == [5.5, 1.5]
     assert ledger.statistics(0, 0).phases == {"rollouts": 5.0, "heuristic": 0.5}

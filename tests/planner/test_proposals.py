@@ -55,7 +55,7 @@ def test_proposals_are_screened_before_any_rollout() -> None:
 
 def test_every_proposal_has_one_fate() -> None:
     children = expander().expand(START[None], explain=True)
-    assert children.costs.proposals.tolist() == [[2, 2, 2, 1]]
+    assert children.costs.proposals.tolist() == [[2, 2, 2, 1, 0]]
     rejected = children.rejected
     assert rejected is not None
     assert rejected.codes.tolist() == [2, 3, 4, 5, 6]
@@ -68,7 +68,7 @@ def test_every_proposal_has_one_fate() -> None:
     ]
     np.testing.assert_array_equal(rejected.states, np.stack(several(START))[2:])
     short = expander(horizon=1).expand(START[None])
-    assert short.costs.proposals.tolist() == [[0, 2, 2, 3]]
+    assert short.costs.proposals.tolist() == [[0, 2, 2, 3, 0]]
     assert short.rejected is None
 
 
@@ -80,7 +80,7 @@ def test_action_lists_that_end_alike_or_nowhere_are_told_apart() -> None:
             return Proposals(rows, np.arange(4), np.log([0.1, 0.2, 0.3, 0.4]), actions=actions)
 
     children = Hybrid(TILES, Lists()).expand(START[None], explain=True)
-    assert children.costs.proposals.tolist() == [[2, 0, 1, 1]]
+    assert children.costs.proposals.tolist() == [[2, 0, 1, 1, 0]]
     assert children.kinds.tolist() == [0, 3]
     assert np.exp(children.log_probabilities) == pytest.approx([0.3 / 0.7, 0.4 / 0.7])
     assert children.rejected is not None

@@ -11,6 +11,7 @@ import pytest
 from hips.arrays import Floats, Grids
 from hips.domains import Domain
 from hips.errors import ConfigError
+from hips.planner.budget import Budget
 from hips.planner.expander import Hybrid
 from hips.planner.outcomes import Outcome
 from hips.planner.policies import NearestStepPolicy, UniformPolicy
@@ -18,6 +19,7 @@ from hips.planner.reaching import ExhaustiveReach, VerifiedReach
 from hips.planner.rollouts import RolloutLimits, Simulator
 from hips.planner.rounds import Observer, Round
 from hips.planner.search import solve
+from hips.planner.solvers import SearchSolver
 from hips.planner.staged import Staged
 
 from .expanders import misleading
@@ -152,6 +154,19 @@ def test_stages_without_actions_claim_nothing() -> None:
             assert_right(world, world.grid(0), result, True)
     assert outcomes <= {Outcome.SOLVED, Outcome.UNSOLVED_INCOMPLETE}
     assert Outcome.UNSOLVED_INCOMPLETE in outcomes
+
+
+def test_searches_in_lockstep_do_not_mix_up_their_late_actions() -> None:
+    """Several searches that end in one round, on edges that a verifier accepted unseen."""
+    domain = TinyTiles()
+    reacher = verified(domain, 1.0)
+    expander = misleading(domain, "plausible", 0.1, reacher=reacher)
+    levels = list(domain.all_states()[100:140])
+    together = SearchSolver(expander, "gbfs").solve_many(domain, levels, Budget())
+    for level, result in zip(levels, together, strict=True):
+        alone = solve(domain, level, expander, evaluation="gbfs")
+        assert result.outcome is alone.outcome
+        assert result.plan == alone.plan
 
 
 def test_a_later_stage_waits_until_no_node_waits_for_an_earlier_one() -> None:

@@ -14,9 +14,10 @@ from hips.domains import Grid
 from hips.errors import ConfigError
 from hips.planner.evaluations import resolve, sqrt_lts
 from hips.planner.expander import Hybrid
+from hips.planner.options import SearchOptions
 from hips.planner.policies import StateHeuristic
 from hips.planner.rounds import Observer, Round
-from hips.planner.search import Search, SearchOptions, solve
+from hips.planner.search import Search, solve
 
 from .expanders import low_level, misleading
 from .test_bounds import NoisyPolicy, random_tree

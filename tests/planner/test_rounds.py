@@ -12,11 +12,12 @@ import pytest
 from hips.domains import Grids
 from hips.planner.budget import Budget
 from hips.planner.children import Fate
+from hips.planner.options import SearchOptions
 from hips.planner.outcomes import Outcome
 from hips.planner.policies import UniformPolicy
 from hips.planner.result import Result, Statistics
 from hips.planner.rounds import Observer, ResultObserver, Round, StopSearch
-from hips.planner.search import Search, SearchOptions, solve_many
+from hips.planner.search import Search, solve_many
 
 from .expanders import Recording, low_level, misleading
 from .test_search import without_times
@@ -58,7 +59,9 @@ def assert_counts_agree(rounds: list[Round], problem: int, statistics: Statistic
         mine = np.isin(one.offered.parents, rows)
         expansions += len(rows)
         generated += int(mine.sum())
-        fates[Fate.KEPT] += int((one.offered.kinds[mine] >= 0).sum())
+        pending = one.offered.pending[mine]
+        fates[Fate.KEPT] += int(((one.offered.kinds[mine] >= 0) & ~pending).sum())
+        fates[Fate.PENDING] += int(pending.sum())
         for fate in one.rejected.fates[np.isin(one.rejected.parents, rows)]:
             fates[Fate(fate)] += 1
     assert (expansions, generated) == (statistics.expansions, statistics.generated)
@@ -67,6 +70,7 @@ def assert_counts_agree(rounds: list[Round], problem: int, statistics: Statistic
         Fate.ILLEGAL: statistics.proposals_illegal,
         Fate.REPEATED: statistics.proposals_repeated,
         Fate.UNREACHED: statistics.proposals_unreached,
+        Fate.PENDING: statistics.proposals_pending,
     }
 
 

@@ -90,7 +90,7 @@ def test_slots_are_used_again_and_action_lists_survive_compaction(
 
     original = kernels.compact
     monkeypatch.setattr(kernels, "compact", compact)
-    monkeypatch.setattr("hips.planner.nodes.COMPACTION_BYTES", 64)
+    monkeypatch.setattr("hips.planner.nodes.COMPACTED", 64)
     found = solve_many(domain, starts, expander, batch=2, **options)
     assert [without_times(r) for r in found] == [without_times(r) for r in expected]
     assert any(segment.steps > 1 for result in found for segment in result.segments)

@@ -10,6 +10,7 @@ import pytest
 from hips.domains import Domain, Grid
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
+from hips.planner.policies import StateHeuristic, weighted
 from hips.planner.result import Result
 from hips.planner.rounds import ResultObserver
 from hips.planner.search import solve_many
@@ -48,6 +49,13 @@ def test_a_search_solver_can_be_driven() -> None:
     search = SearchSolver(low_level(TILES), "levin_ts").start(TILES, STARTS, Budget(4))
     assert sum(1 for _ in search.rounds()) == 4
     assert {result.outcome for result in search.results()} == {Outcome.OUT_OF_EXPANSIONS}
+
+
+def test_plans_are_improved_by_estimates_without_the_weight_of_the_search() -> None:
+    own = StateHeuristic(lambda state: 3.0)
+    expander = dataclasses.replace(low_level(TILES), heuristic=weighted(own, 5.0))
+    assert SearchSolver(expander).heuristic is own
+    assert SearchSolver(low_level(TILES)).heuristic is None
 
 
 @dataclasses.dataclass

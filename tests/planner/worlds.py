@@ -97,7 +97,9 @@ class TinyTiles(Domain):
 
     def step(self, states: Grids, actions: Actions) -> Grids:
         count = len(states)
-        row, column = np.divmod(states.reshape(count, -1).argmin(axis=1), self.width)
+        row, column = np.divmod(
+            states.reshape(count, self.height * self.width).argmin(axis=1), self.width
+        )
         to_row = (row + np.array([-1, 0, 1, 0])[actions]).clip(0, self.height - 1)
         to_column = (column + np.array([0, 1, 0, -1])[actions]).clip(0, self.width - 1)
         following, each = states.copy(), np.arange(count)
@@ -110,7 +112,7 @@ class TinyTiles(Domain):
         return (states == goal).all(axis=(1, 2))
 
     def is_legal(self, states: Grids, origins: Grids) -> Bools:
-        ordered = np.sort(states.reshape(len(states), -1), axis=1)
+        ordered = np.sort(states.reshape(len(states), self.height * self.width), axis=1)
         return (ordered == np.arange(self.height * self.width)).all(axis=1)
 
     def sample(self, rng: np.random.Generator, count: int) -> Grids:

@@ -25,6 +25,7 @@ from hips.planner.protocols import NO_ACTION, Proposals
 from hips.planner.solvers import SearchSolver
 from hips.training.contract import Examples, GraphSpec, Part, StageSpec
 from hips.training.schedule import Schedule, Size
+from hips.training.survey import Survey
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -62,7 +63,9 @@ class ForesightPart(Part):
     config_type = ForesightConfig
     headline = "foreseen"
 
-    def configure(self, domain: Domain, size: Size) -> ForesightConfig:
+    def configure(
+        self, domain: Domain, size: Size, survey: Survey | None = None
+    ) -> ForesightConfig:
         """As many actions as a subgoal may be away, at most three."""
         usual = ForesightConfig()
         length = min(usual.length, domain.preset.horizon)

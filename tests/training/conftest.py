@@ -30,13 +30,16 @@ def one_thread() -> None:
     torch.use_deterministic_algorithms(True, warn_only=True)
 
 
-SAMPLED = ("dynamics", "heuristic", "prior", "reach_policy", "subgoals")
+SAMPLED = ("cql", "dynamics", "heuristic", "prior", "reach_policy", "subgoals")
 
 
 def take_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Validations on few samples: whole trainings in seconds."""
     for part in SAMPLED:
         monkeypatch.setattr(f"hips.parts.{part}.train.VALIDATION_SAMPLES", 512)
+    monkeypatch.setattr("hips.parts.blocks.edits.VALIDATION_SAMPLES", 512)
+    monkeypatch.setattr("hips.parts.dt.train.VALIDATION_SEQUENCES", 8)
+    monkeypatch.setattr("hips.parts.verifier.train.VALIDATION_STATES", 8)
     monkeypatch.setattr("hips.parts.reach_policy.chunking.VALIDATION_SAMPLES", 512)
     monkeypatch.setattr("hips.parts.reach_policy.chunking.MAX_ROUNDS", 8)
     monkeypatch.setattr("hips.parts.subgoals.train.KMEANS_SAMPLES", 2048)

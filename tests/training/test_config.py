@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 from hips import domains, parts
 from hips.errors import ConfigError
+from hips.planner.settings import Settings
 from hips.training.config import (
     TrainingConfig,
     build,
@@ -16,10 +18,12 @@ from hips.training.config import (
     override,
     to_json,
 )
+from hips.training.recipes import configure, read_recipe
 from hips.training.schedule import PAPER_FACTOR, Schedule, Size
 from tests.training.conftest import SHIPPED
 
 PARTS = parts.known(SHIPPED)
+RECIPES = Path(__file__).parents[2] / "reproductions"
 DOMAINS = ("box_world", "sliding_tiles", "sokoban", "tsp")
 
 
@@ -41,7 +45,36 @@ def test_paper_size_takes_the_papers_table() -> None:
     assert (config.segmentation.penalty, subgoals.commitment) == (0.05, 0.0)
     assert config.parts["prior"].num_codes == 32
     assert config.parts["reach_policy"].chunk == 50
-    assert config.quality == 0.0
+    assert (config.quality, config.segmentation.method) == (0.0, "detector")
+    rates = {
+        name: getattr(config.parts[part], stage).learning_rate
+        for name, part, stage in (
+            ("VQ-VAE", "subgoals", "discrete"),
+            ("VQ-VAE without codes", "subgoals", "continuous"),
+            ("dynamics", "dynamics", "training"),
+            ("policy", "reach_policy", "imitation"),
+            ("detector", "detector", "training"),
+            ("heuristic", "heuristic", "training"),
+        )
+    }
+    slow, fast = 2e-4, 1e-3
+    assert list(rates.values()) == [slow, slow, slow, fast, fast, fast]
+    assert config.parts["detector"].discount == 0.99
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_paper_size_trains_without_a_simulator(name: str) -> None:
+    config = default_config(domains.create(name), PARTS, "paper")
+    stages = {stage.name for part in PARTS.values() for stage in part.stages(config)}
+    assert "reach_policy.chunking" not in stages
+    assert "detector.training" in stages
+    assert config.parts["dynamics"].wandering == 0.0
+
+
+def test_box_worlds_demonstrations_are_capped_like_the_papers() -> None:
+    domain = domains.create("box_world")
+    assert default_config(domain, PARTS, "paper").longest == 75
+    assert default_config(domain, PARTS).longest == 0
 
 
 @pytest.mark.parametrize("name", DOMAINS)
@@ -52,7 +85,8 @@ def test_structure_is_the_same_at_every_size(name: str) -> None:
     structures = []
     for size in get_args(Size):
         config = default_config(domain, PARTS, size)
-        found: dict[str, Any] = {"horizon": config.horizon, "segmentation": config.segmentation}
+        segmentation = replace(config.segmentation, method="")
+        found: dict[str, Any] = {"horizon": config.horizon, "segmentation": segmentation}
         for part, own in config.parts.items():
             found[f"{part}.trunk"] = replace(own.trunk, **{name: 4 for name in numbers})
         structures.append(found)
@@ -161,3 +195,11 @@ def test_dataclasses_within_dataclasses_are_built() -> None:
 def test_odd_values_in_a_saved_configuration_are_named(content: Any) -> None:
     with pytest.raises(ConfigError, match="saved configuration"):
         build(Outer, content)
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.rglob("*.json")), ids=lambda path: path.stem)
+def test_every_committed_recipe_is_a_configuration(path: Path) -> None:
+    recipe = read_recipe(path)
+    config = configure(domains.create(recipe.domain), parts.known(), (), "laptop", 0, recipe)
+    assert config.domain == recipe.domain
+    Settings(**recipe.settings)

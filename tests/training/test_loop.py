@@ -11,15 +11,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from hips import parts
 from hips.errors import HipsError, ModelError
-from hips.parts.heuristic import train as heuristic
 from hips.parts.reach_policy.train import PolicyObjective, build
 from hips.training import checkpoint
 from hips.training.batches import Batch
-from hips.training.config import TrainingConfig
+from hips.training.config import TrainingConfig, default_config, override
 from hips.training.corpus import Corpus
 from hips.training.loop import Stage, StageRun, learning_rate_factor
 from hips.training.progress import Reporter
+from hips.training.recipes import with_companions
 from hips.training.schedule import Schedule
 from tests.models.untrained import ALONE, untrained, workshop
 
@@ -28,14 +29,26 @@ class Killed(BaseException):
     """Stands for a kill in the middle of a stage."""
 
 
+def short_config(corpus: Corpus, name: str) -> TrainingConfig:
+    """Six steps of the only stage of a part, and what it is trained with."""
+    chosen = sorted(with_companions(parts.known(), [name]))
+    config = default_config(corpus.domain, parts.known(chosen), "smoke")
+    steps = [f"{name}.training.{change}" for change in ("steps=6", "validate_every=3")]
+    rare = ["verifier.states=8"] if name == "verifier" else []
+    return override(config, [*steps, *rare, *(["cql.target_every=4"] if name == "cql" else [])])
+
+
+@pytest.mark.parametrize("name", ["heuristic", "ksubs", "adasubs", "verifier", "cql", "dt"])
 def test_a_resumed_stage_equals_an_uninterrupted_one(
-    config: TrainingConfig, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_samples: None
 ) -> None:
+    config = short_config(corpus, name)
+
     def stage_run(folder: str) -> tuple[StageRun, nn.Module]:
         networks = untrained(corpus.domain, config)
         work = workshop(corpus.domain, config, networks, tmp_path, corpus)
-        stage, out = heuristic.build(work), tmp_path / folder
-        return StageRun("heuristic", stage, out, 0, Reporter(None), ALONE), networks["heuristic"]
+        stage, out = parts.get(name).stages(config)[0].build(work), tmp_path / folder
+        return StageRun(name, stage, out, 0, Reporter(None), ALONE), networks[name]
 
     whole, expected = stage_run("whole")
     report = whole.run()
@@ -52,12 +65,12 @@ def test_a_resumed_stage_equals_an_uninterrupted_one(
         cut.run()
     resumed, found = stage_run("cut")
     assert resumed.run().metrics == report.metrics
-    for name, value in expected.state_dict().items():
-        assert torch.equal(value, found.state_dict()[name]), name
+    for key, value in expected.state_dict().items():
+        assert torch.equal(value, found.state_dict()[key]), key
     again, loaded = stage_run("cut")
     assert again.run().steps == report.steps == 6
-    for name, value in expected.state_dict().items():
-        assert torch.equal(value, loaded.state_dict()[name]), name
+    for key, value in expected.state_dict().items():
+        assert torch.equal(value, loaded.state_dict()[key]), key
 
 
 def test_an_exploding_learning_rate_is_named_and_the_checkpoint_kept(

@@ -21,6 +21,7 @@ from hips.training.segments import (
     mean_objective,
     mean_segment,
     pair_log_pi,
+    pair_scores,
     segment_rewards,
 )
 
@@ -97,14 +98,12 @@ def test_every_pair_of_near_states_is_asked_about_once(monkeypatch: pytest.Monke
 
 
 def test_the_likeliest_subgoal_is_that_of_a_slow_search() -> None:
-    rng = stream(3, "embeddings")
+    table = stream(3, "scores").normal(size=(12, 12))
     offsets, horizon = np.array([0, 6, 7, 12]), 3
-    queries, keys = (rng.normal(size=(12, 4)).astype(np.float32) for _ in range(2))
-    bias = rng.normal(size=horizon).astype(np.float32)
-    found = likeliest_following(queries, keys, bias, offsets)
+    scores = pair_scores(lambda states, subgoals: table[states, subgoals], offsets, horizon)
+    found = likeliest_following(scores, offsets)
     for first, stop in itertools.pairwise(offsets.tolist()):
         for i in range(first, stop - 1):
             near = range(i + 1, min(i + horizon, stop - 1) + 1)
-            scores = {j: float(queries[i] @ keys[j]) / 2.0 + bias[j - i - 1] for j in near}
-            assert found[i] == max(scores, key=scores.__getitem__)
+            assert found[i] == max(near, key=lambda j: table[i, j])
         assert found[stop - 1] == stop - 1

@@ -19,7 +19,7 @@ from hips.training.stitching import Surveyor, distances_to_goals, stitch
 
 
 def surveyor(domain: Domain) -> Surveyor:
-    return Surveyor(domain.step, domain.is_goal, domain.spec.num_actions)
+    return Surveyor(domain.step, domain.is_goal, domain.is_legal, domain.spec.num_actions)
 
 
 def wandering(domain: Domain, count: int, seed: int) -> Trajectories:

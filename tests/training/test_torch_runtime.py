@@ -110,7 +110,7 @@ def answers(runtime: GraphRuntime, states: Grids, later: Grids) -> list[Array]:
         decode(runtime, states, np.arange(24) % count, np.arange(24) % 8),
         LearnedHeuristic(runtime).distances(states),
         LearnedDynamics(runtime).step(states, np.arange(count) % 4),
-        *LearnedDetector(runtime).embed(states),
+        LearnedDetector(runtime).score(states, later),
         *runtime.rowwise(ENCODER, states=states, subgoals=later),
     ]
 
@@ -212,7 +212,7 @@ def test_solving_loads_torch_only_if_asked_for(model: Model) -> None:
         "import sys; from hips.methods.planner import Planner; "
         f"planner = Planner.load('sliding_tiles', model={str(model.folder)!r}, height=2, width=3); "
         "result = planner.solve([[1, 0, 2], [3, 4, 5]]); assert result.solved; "
-        "assert result.provenance.method == 'hips_eps'; sys.exit('torch' in sys.modules)"
+        "assert result.provenance.method == 'portfolio'; sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -267,10 +267,9 @@ def test_weights_that_cannot_be_loaded(model: Model, tmp_path: Path) -> None:
 
 def test_what_fp16_cannot_hold_stays_whole(model: Model, tmp_path: Path) -> None:
     networks, again = (build_networks(PARTS, tiles_config(), model.domain.spec) for _ in range(2))
-    bias = networks["detector"].distance_bias
-    assert isinstance(bias, nn.Parameter)
+    bias = networks["detector"].get_parameter("trunk.stem.bias")
     with torch.no_grad():
         bias.fill_(1e6)
     save_weights(networks, tmp_path)
     load_weights(again, dataclasses.replace(bundle.load(model.folder), folder=tmp_path))
-    assert torch.equal(again["detector"].state_dict()["distance_bias"], bias)
+    assert torch.equal(again["detector"].state_dict()["trunk.stem.bias"], bias)

@@ -46,7 +46,7 @@ def test_a_reader_that_stops_reading_stops_the_search(serve: Serve) -> None:
 
     async def run() -> list[int]:
         floor = Floor(Limits(idle_seconds=0.3))
-        stream = Searches(floor).start(SearchRequest(**problem, method="low_level"))
+        stream = await Searches(floor).start(SearchRequest(**problem, method="low_level"))
         sent: list[int] = []
 
         async def send(message: dict[str, object]) -> None:

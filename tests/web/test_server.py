@@ -38,10 +38,19 @@ def test_every_domain_is_sampled_drawn_and_read_again(client: httpx.Client, name
     assert checked["fault"] == ""
     assert not checked["solved"]
     text = {"domain": name, "text": checked["text"]}
-    assert client.post("/api/parse", json=text).json()[0]["cells"] == problem["cells"]
+    parsed = client.post("/api/parse", json=text).json()
+    assert parsed["levels"][0]["cells"] == problem["cells"]
+    assert parsed["unreadable"] == []
     pictures = client.post("/api/pictures", json={**problem, "cells": [problem["cells"]] * 3})
     assert pictures.content.startswith(b"\x89PNG")
     assert client.post("/api/symbols", json={"domain": name}).content.startswith(b"\x89PNG")
+
+
+def test_a_pasted_level_that_is_none_is_named_and_the_others_are_read(client: httpx.Client) -> None:
+    text = "; first\n1 0 2 3\n\n1 1 2 3\n; third\n2 0 1 3"
+    parsed = client.post("/api/parse", json={"domain": "sliding_tiles", "text": text}).json()
+    assert [level["title"] for level in parsed["levels"]] == ["first", "third"]
+    assert parsed["unreadable"] == ["line 4, column 3: tile 1 occurs twice; each must occur once"]
 
 
 @pytest.mark.parametrize("name", DOMAINS)

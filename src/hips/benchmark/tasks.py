@@ -13,6 +13,7 @@ from hips.benchmark.suites import Instance, Suite
 from hips.benchmark.variants import Variant
 from hips.domains import Domain
 from hips.domains.handles import DomainHandle
+from hips.methods.jobs import SolveJob
 from hips.planner.budget import Budget
 from hips.planner.result import Result
 from hips.planner.rounds import Observer
@@ -113,13 +114,11 @@ class Task:
             limits.seconds if limits.timed else None,
             max_total_seconds=None if limits.timed else self.seconds,
         )
-        found = self.cell.variant.solve(
-            self.handle.open(),
-            [instance.grid for instance in self.instances],
-            budget,
-            1 if limits.timed else len(self.instances),
-            observer,
-        )
+        domain = self.handle.open()
+        batch = 1 if limits.timed else len(self.instances)
+        choice = self.cell.variant.choice(domain, batch, self.model)
+        levels = [instance.grid for instance in self.instances]
+        found = SolveJob(choice, budget).solve(domain, levels, observer)
         return [replace(result, start=None, domain=None) for result in found]
 
     def line(self, place: int, result: Result, invocation: str) -> dict[str, Any]:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hips import methods
-from hips.arrays import Grid
 from hips.domains.base import Domain
 from hips.errors import ConfigError, HipsError
 from hips.methods.base import Execution, Method
-from hips.methods.jobs import SolveJob
 from hips.methods.planner import Choice, complete_settings
 from hips.models import bundle
 from hips.models.card import Card, read_card
-from hips.planner.budget import Budget
 from hips.planner.components import Components
-from hips.planner.result import Result
-from hips.planner.rounds import Observer
 from hips.planner.settings import Settings
 
 
@@ -143,24 +138,23 @@ class Variant:
         card = self._card(domain)
         return None if card is None else card.fingerprint()
 
-    def solve(
-        self,
-        domain: Domain,
-        levels: Sequence[Grid],
-        budget: Budget,
-        batch: int,
-        observer: Observer | None = None,
-    ) -> list[Result]:
-        """Solves levels, `batch` of them in lockstep; returns results in their order."""
+    def choice(self, domain: Domain, batch: int, fingerprint: str | None = None) -> Choice:
+        """How the variant solves levels of `domain`.
+
+        Args:
+            domain: the domain.
+            batch: levels in lockstep.
+            fingerprint: hash that the model must have; None accepts any.
+        """
         own_model = self.model is None and self.model_suffix is None
-        choice = Choice(
+        return Choice(
             self.method,
             Settings(**self.settings),
             self.named,
             None if own_model or not self._method.parts else self.model_name(domain),
             Execution(batch),
+            fingerprint,
         )
-        return SolveJob(choice, budget).solve(domain, levels, observer)
 
     def with_model(self, model: str) -> Variant:
         """The same with another existing model; unchanged if it needs no model."""

@@ -101,17 +101,24 @@ def main() -> None:
     treat_termination_as_interrupt()
     try:
         app()
-    except HipsError as error:
-        _fail(str(error))
-    except MemoryError as error:
-        _fail(f"Not enough memory ({error}); ask for less.")
-    except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except (KeyboardInterrupt, SystemError) as error:
-        if not is_interrupt(error):
+    except (KeyboardInterrupt, Exception) as error:
+        if is_interrupt(error):
+            Console(stderr=True).print("interrupted")
+            sys.exit(INTERRUPTED)
+        if (message := _explained(error)) is None:
             raise
-        Console(stderr=True).print("interrupted")
-        sys.exit(INTERRUPTED)
+        _fail(message)
+
+
+def _explained(error: BaseException) -> str | None:
+    """What to tell the user about an error; None for one that nobody expected."""
+    if isinstance(error, HipsError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"Not enough memory ({error}); ask for less."
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return None
 
 
 def _fail(message: str) -> None:

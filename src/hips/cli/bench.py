@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 DEFAULT_FOLDER = Path("bench-results")
 RUN = "run"
 FIGURES = "figures"
+SECONDS_BETWEEN_DRAWINGS = 0.2
 
 OutOption = Annotated[
     Path,
@@ -251,11 +255,17 @@ def _closing(summary: Summary, folder: Path) -> str:
 
 
 class _LiveTable:
-    """A table of all cells, redrawn while the benchmark runs."""
+    """A table of all cells, redrawn while the benchmark runs.
 
-    def __init__(self) -> None:
+    Args:
+        status: what the engine says about itself.
+    """
+
+    def __init__(self, status: Callable[[], str]) -> None:
         self._live = Live(console=Console(stderr=True), auto_refresh=False, transient=True)
         self._cells: dict[tuple[str, str, bool], list[int]] = {}
+        self._status = status
+        self._began = self._drawn = time.monotonic()
 
     def __enter__(self) -> _LiveTable:
         self._live.start()
@@ -276,10 +286,19 @@ class _LiveTable:
         counts[2] += 1
         counts[3] += result.solved
         counts[4] += result.statistics.expansions
-        self._draw()
+        if time.monotonic() - self._drawn > SECONDS_BETWEEN_DRAWINGS:
+            self._draw()
+
+    def _caption(self) -> str:
+        """Runs, the engine's status and the time left."""
+        done, total, new = (sum(counts[i] for counts in self._cells.values()) for i in range(3))
+        left = (total - done) * (time.monotonic() - self._began) / max(1, new)
+        remaining = f" · about {timedelta(seconds=round(left))} left" if new else ""
+        return f"{done:,} of {total:,} runs {self._status()}{remaining}"
 
     def _draw(self) -> None:
-        table = Table("suite", "method", "runs", "solved", "mean N")
+        self._drawn = time.monotonic()
+        table = Table("suite", "method", "runs", "solved", "mean N", caption=self._caption())
         for (suite, method, _), counts in self._cells.items():
             done, total, new, solved, expansions = counts
             share = f"{100 * solved / new:.0f} %" if new else ""
@@ -295,7 +314,7 @@ def _place(cell: Cell) -> tuple[str, str, bool]:
 def _watch(request: Request, folder: Path) -> Summary:
     from hips.benchmark import runner, seal
 
-    with _LiveTable() as watcher:
+    with _LiveTable(request.engine.status) as watcher:
         summary = runner.run(request, folder, watcher)
     for skip in summary.skipped:
         note(f"skipped: {skip['variant']} on {skip['suite']}: {skip['reason']}")

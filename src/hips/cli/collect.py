@@ -11,6 +11,7 @@ import typer
 
 from hips import data
 from hips.cli.groups import with_groups
+from hips.cli.levels import equal_sized, read_levels
 from hips.cli.options import (
     AddressOption,
     DomainOptions,
@@ -20,12 +21,13 @@ from hips.cli.options import (
     note,
     print_json,
     progress_bar,
-    read_levels,
+    scan_lines,
 )
-from hips.domains import parse_quality
+from hips.domains import Domain, Preset, parse_quality
 from hips.engines import LOCAL, make_engine
-from hips.errors import is_interrupt
+from hips.errors import ConfigError, is_interrupt
 from hips.machine import cores
+from hips.planner.outcomes import Outcome
 
 
 class CollectionPreset(StrEnum):
@@ -57,6 +59,12 @@ class AmountOptions:
         CollectionPreset,
         typer.Option("--preset", help="default: near-optimal; paper: as in the paper."),
     ] = CollectionPreset.DEFAULT
+    longest: Annotated[
+        int | None,
+        typer.Option(
+            "--longest", min=0, help="Drop plans with more steps; 0 for no limit. Default: 0."
+        ),
+    ] = None
 
     @property
     def skill(self) -> float:
@@ -64,6 +72,12 @@ class AmountOptions:
         if self.quality is not None:
             return parse_quality(self.quality)
         return 0.0 if self.preset is CollectionPreset.PAPER else 1.0
+
+    def limit(self, preset: Preset) -> int:
+        """Steps of the longest plan to keep, for a domain's preset; 0 for no limit."""
+        if self.longest is not None:
+            return self.longest
+        return preset.longest_demonstration if self.preset is CollectionPreset.PAPER else 0
 
 
 @with_groups
@@ -74,6 +88,10 @@ def collect_demonstrations(
     levels: Annotated[
         list[Path] | None,
         typer.Option("--levels", help="Solve levels from a file instead; repeatable."),
+    ] = None,
+    plans: Annotated[
+        Path | None,
+        typer.Option("--from", help="Import your own plans: JSON lines of level and actions."),
     ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", "-w", min=1, help="Processes; default: one per core.")
@@ -94,13 +112,22 @@ def collect_demonstrations(
       hips collect sliding_tiles --preset paper --out data/tiles-paper
 
       hips collect sokoban --levels boxoban/000.txt --levels boxoban/001.txt --out data/boxoban
+
+      hips collect sokoban --from my_plans.jsonl --out data/mine
     """
     from hips.benchmark import seal
 
     own = domain.make()
-    starts = None
+    if plans is not None:
+        if levels:
+            raise ConfigError("--from brings its own levels; leave out --levels.")
+        _import(own, plans, out, json)
+        return
+    starts, read = None, None
     if levels:
-        own, starts = read_levels(own, levels)
+        read = read_levels(own, levels)
+        read.report()
+        own, starts = equal_sized(own, read.levels)
         seal.refuse_levels(own, starts, "`hips collect`")
     usual = own.preset.demonstrations if starts is None else len(starts)
     runs_on = make_engine(engine, workers or cores(), address)
@@ -115,6 +142,7 @@ def collect_demonstrations(
                 engine=runs_on,
                 levels=starts,
                 progress=progress,
+                longest=amount.limit(own.preset),
             )
     except (KeyboardInterrupt, SystemError) as error:
         if is_interrupt(error):
@@ -124,18 +152,36 @@ def collect_demonstrations(
         print_json(dataset.manifest)
     else:
         _report(dataset, out)
+    if read is not None:
+        read.exit()
+
+
+def _import(domain: Domain, file: Path, out: Path, json: bool) -> None:
+    """Imports the user's own plans; the exit code is 2 if a line was refused."""
+    found = data.read_plans(domain, scan_lines(file), str(file))
+    for error in found.refused:
+        note(f"refused: {error}")
+    dataset = data.save(found.demonstrations, out)
+    if json:
+        print_json(dataset.manifest)
+    else:
+        _report(dataset, out)
+    if found.refused:
+        raise typer.Exit(Outcome.INVALID_INPUT.exit_code)
 
 
 def _report(dataset: data.Demonstrations, out: Path) -> None:
     manifest = dataset.manifest
-    counts, lengths, levels = manifest["counts"], manifest["lengths"], manifest["levels"]
+    counts, lengths, levels = manifest["counts"], manifest["lengths"], manifest.get("levels")
     note(
         f"{out}: {counts['demonstrations']} demonstrations "
         f"({counts['train']} for training, {counts['validation']} for validation), "
         f"{counts['steps']} steps, mean length {lengths.get('mean', 0):.1f}"
     )
-    if levels["expert_failed"] or levels["already_solved"]:
+    for remark in data.advice(dataset):
+        note(remark)
+    if levels is not None and counts["demonstrations"] < levels["tried"]:
         note(
             f"of {levels['tried']} levels, the expert failed on {levels['expert_failed']}; "
-            f"{levels['already_solved']} were already solved"
+            f"{levels['already_solved']} were already solved, {levels['too_long']} plans too long"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from hips.arrays import Grid
 from hips.cli.groups import with_groups
+from hips.cli.levels import equal_sized, read_levels
 from hips.cli.options import (
     DomainOptions,
     EngineOptions,
@@ -20,7 +20,6 @@ from hips.cli.options import (
     note,
     print_json,
     progress_bar,
-    read_levels,
 )
 from hips.errors import is_interrupt
 from hips.files import check_writable, write_text
@@ -86,30 +85,35 @@ def explore_levels(
     """
     from hips.benchmark import seal
     from hips.data import labels
-    from hips.methods.explore import Exploration, explore
     from hips.methods.planner import Choice
+    from hips.practice.exploring import Exploration, explore
+    from hips.practice.lessons import LessonFiles
+    from hips.practice.searching import Workplace
 
     own = domain.make()
     levels: int | list[Grid] = searched.count
     if searched.levels:
-        own, levels = read_levels(own, searched.levels)
+        read = read_levels(own, searched.levels)
+        read.report()
+        own, levels = equal_sized(own, read.levels)
         seal.refuse_levels(own, levels, "`hips explore`")
     for target in (output.out, output.export_levels):
         if target is not None:
             check_writable(target)
-    parts = output.out.with_name(f".{output.out.name}.parts")
+    files = LessonFiles.beside(output.out)
     how = Exploration(
-        searched.seed, searched.max_expansions, Choice(model=model), engine.make(), parts
+        searched.seed, searched.max_expansions, Choice(model=model, learned_only=True)
     )
+    workers = engine.make()
     try:
-        with progress_bar(f"exploring {own.name}", how.engine.status) as progress:
-            found = explore(own, levels, how, progress)
+        with progress_bar(f"exploring {own.name}", workers.status) as progress:
+            found = explore(own, levels, how, Workplace(workers, files, progress))
     except (KeyboardInterrupt, SystemError) as error:
         if is_interrupt(error):
             note("interrupted; repeat the command to resume")
         raise
     labels.save(found, output.out)
-    shutil.rmtree(parts, ignore_errors=True)
+    files.remove()
     if output.export_levels is not None:
         chosen = found.solvable(stream(searched.seed, "starts"), output.export_count)
         write_text(output.export_levels, own.export(list(chosen), own.formats[0]))

@@ -18,6 +18,8 @@ from hips.planner.settings import Knob, Settings, from_values, knobs
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 SETTINGS_PANEL = "Search settings"
+SWITCHES_PANEL = "Search settings, on or off"
+"""Apart, since the names of their opposites need a column that would narrow the other panel."""
 
 
 def with_groups(verb: Verb) -> Verb:
@@ -74,8 +76,13 @@ def _in_panel(hint: Any) -> Any:
     moved = [copy.copy(one) for one in notes]
     for one in moved:
         if isinstance(one, OptionInfo):
-            one.rich_help_panel = SETTINGS_PANEL
+            one.rich_help_panel = _panel(kind, one)
     return Annotated[(kind, *moved)] if moved else hint
+
+
+def _panel(kind: Any, option: OptionInfo) -> str:
+    has_opposite = bool in (kind, *get_args(kind)) and not option.param_decls
+    return SWITCHES_PANEL if has_opposite else SETTINGS_PANEL
 
 
 def _fields(group: Any) -> tuple[Callable[..., Any], list[inspect.Parameter]]:
@@ -102,7 +109,9 @@ def _knob_hint(hint: Any, knob: Knob) -> Any:
         details.append(f"One of {', '.join(knob.choices())}.")
     elif knob.range() and knob.read is None:
         details.append(f"In {knob.range()}.")
-    return Annotated[hint, typer.Option(help=" ".join(details), rich_help_panel=SETTINGS_PANEL)]
+    option = typer.Option(help=" ".join(details))
+    option.rich_help_panel = _panel(hint, option)
+    return Annotated[hint, option]
 
 
 def _option(name: str, hint: Any, default: Any) -> inspect.Parameter:

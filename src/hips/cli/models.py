@@ -12,6 +12,7 @@ from rich.table import Table
 
 from hips import parts
 from hips.cli.options import JsonOption, PluginOption, load_plugins, print_json
+from hips.cli.verdicts import print_card
 from hips.errors import ModelError
 from hips.models import bundle
 from hips.models.card import CARD, Card, read_card, write_card
@@ -78,6 +79,17 @@ def _headline(name: str, card: Card) -> str:
 def _minutes(stage: dict[str, Any] | None) -> float:
     """Minutes of a stage, including the same stage of the warm start's model."""
     return 0.0 if stage is None else float(stage["minutes"]) + _minutes(stage.get("before"))
+
+
+@app.command("show")
+def show_model(name: NameArgument, plugins: PluginOption = None, json: JsonOption = False) -> None:
+    """Show a model's scores, what each of them means, and the verdict on its parts."""
+    load_plugins(plugins)
+    card = read_card(bundle.require(name))
+    if json:
+        print_json(card.to_json())
+    else:
+        print_card(name, card)
 
 
 @app.command("check")

@@ -12,13 +12,22 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from hips import assignments, data, domains, plugins
-from hips.arrays import Actions, Grid
+from hips.arrays import Actions
 from hips.cli.groups import parse_memory
 from hips.domains.base import Domain
-from hips.domains.defaults import all_levels
+from hips.domains.records import Level
 from hips.engines import LOCAL, Engine, make_engine
 from hips.errors import HipsError, LevelError
 from hips.files import file_lines, stream_lines
@@ -143,49 +152,34 @@ def parse_parameters(domain: Domain, given: Sequence[str]) -> dict[str, Any]:
     return {key: assignments.convert(key, text, hints.get(key, str)) for key, text in pairs}
 
 
-def scan_file(domain: Domain, file: Path) -> Iterator[Grid | LevelError]:
-    """The levels of a file (`-` is standard input), as they are needed; sizes may differ."""
-    name = str(file)
+def scan_lines(file: Path) -> Iterator[str]:
+    """The lines of a file (`-` is standard input), as they are needed."""
     if file != STANDARD_INPUT:
-        lines = file_lines(file)
-    elif sys.stdin is None:
+        return file_lines(file)
+    if sys.stdin is None:
         raise HipsError("-: standard input is closed.")
-    else:
-        lines = stream_lines(sys.stdin.buffer, name)
-    for level in domain.scan(lines):
-        yield level.located(name) if isinstance(level, LevelError) else level
+    return stream_lines(sys.stdin.buffer, str(file))
 
 
-def read_file(domain: Domain, file: Path) -> list[Grid]:
-    """All levels of a file (`-` is standard input); they may differ in size.
+def scan_file(
+    domain: Domain, file: Path, on_line: Callable[[str], None] | None = None
+) -> Iterator[Level | LevelError]:
+    """The levels of a file, as they are needed; sizes may differ.
 
-    Raises:
-        LevelError: of the first level that cannot be read.
+    Args:
+        domain: reads the levels.
+        file: the file; `-` is standard input.
+        on_line: called with every line.
     """
-    try:
-        found = all_levels(scan_file(domain, file))
-        for level in found:
-            domain.for_grid(level)
-    except LevelError as error:
-        raise error if error.source else error.located(str(file)) from None
-    return found
+    lines = scan_lines(file)
+    for level in domain.read(lines if on_line is None else _noticed(lines, on_line)):
+        yield level.located(str(file)) if isinstance(level, LevelError) else level
 
 
-def read_levels(domain: Domain, files: Sequence[Path]) -> tuple[Domain, list[Grid]]:
-    """All levels of the files, which must have equal size, and the domain at that size."""
-    levels: list[Grid] = []
-    for file in files:
-        found = read_file(domain, file)
-        shape = (levels or found)[0].shape
-        for index, level in enumerate(found):
-            if level.shape != shape:
-                reason = (
-                    f"level {index} has shape {level.shape}, the first one {shape}; "
-                    "all levels of a run must have the same size"
-                )
-                raise LevelError(reason, source=str(file))
-        levels += found
-    return domain.for_grid(levels[0]), levels
+def _noticed(lines: Iterator[str], on_line: Callable[[str], None]) -> Iterator[str]:
+    for line in lines:
+        on_line(line)
+        yield line
 
 
 def parse_plan(domain: Domain, text: str) -> Actions:
@@ -203,6 +197,18 @@ def note(message: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
 
 
+class StatusColumn(ProgressColumn):
+    """What an engine says about itself, asked whenever the bar is drawn."""
+
+    def __init__(self, status: Callable[[], str]) -> None:
+        super().__init__()
+        self.status = status
+
+    def render(self, task: Task) -> Text:
+        """The status."""
+        return Text(self.status())
+
+
 @contextmanager
 def progress_bar(label: str, status: Callable[[], str] = str) -> Iterator[data.Progress]:
     """Shows progress on stderr if it is a terminal, and what the engine says about itself."""
@@ -210,13 +216,13 @@ def progress_bar(label: str, status: Callable[[], str] = str) -> Iterator[data.P
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[status]}"),
+        StatusColumn(status),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None, status="")
+        task = bar.add_task(label, total=None)
 
         def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, status=status())
+            bar.update(task, completed=done, total=total)
 
         yield show

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from hips.arrays import Actions, Grid
 from hips.cli.groups import with_groups
+from hips.cli.levels import read_levels
 from hips.cli.options import (
     JsonOption,
     PluginOption,
@@ -21,9 +22,9 @@ from hips.cli.options import (
     note,
     parse_plan,
     print_json,
-    read_levels,
 )
 from hips.domains import Domain
+from hips.domains.records import Level
 from hips.errors import ConfigError
 from hips.pictures import ansi, fitting_cell, plan_frames, save_gif, save_png
 from hips.seeding import stream
@@ -105,35 +106,49 @@ def show_levels(
     if pictures.plan is not None and pictures.gif is None:
         raise typer.BadParameter("--plan needs an animation; give --gif FILE as well.")
     own = make_domain(of.name, of.variant, of.parameters, of.plugin)
-    domain, levels = read_levels(own, [file])
+    found = read_levels(own, [file])
+    found.report()
+    levels = found.levels
     if index is not None and index >= len(levels):
         raise ConfigError(
             f"{file} holds {len(levels)} levels, counted from 0; --index {index} is too large."
         )
     chosen = list(range(len(levels))) if index is None else [index]
-    pictures.draw(domain, levels[chosen[0]])
+    first = levels[chosen[0]].grid
+    pictures.draw(own.for_grid(first), first)
     if json:
         for i in chosen:
-            goal = bool(domain.is_goal(levels[i][None])[0])
-            text = domain.text(levels[i])
-            print_json({"index": i, "text": text, "grid": levels[i].tolist(), "solved": goal})
+            _print_json(own, i, levels[i])
     elif pictures.png is None and pictures.gif is None:
-        _print_levels(domain, levels, chosen, colour)
+        _print_levels(own, levels, chosen, colour)
+    found.exit()
+
+
+def _print_json(domain: Domain, index: int, level: Level) -> None:
+    sized, grid = domain.for_grid(level.grid), level.grid
+    goal = bool(sized.is_goal(grid[None])[0])
+    shown = {"text": sized.text(grid), "grid": grid.tolist(), "solved": goal}
+    print_json({"index": index, "title": level.title, **shown})
 
 
 def _print_levels(
-    domain: Domain, levels: list[Grid], chosen: list[int], colour: bool | None
+    domain: Domain, levels: list[Level], chosen: list[int], colour: bool | None
 ) -> None:
     console = Console(
         force_terminal=colour, color_system="truecolor" if colour else "auto", highlight=False
     )
     in_colour = console.is_terminal if colour is None else colour
     for i in chosen[:MOST_SHOWN]:
-        console.print(f"level {i} of {len(levels)}", style="dim")
+        grid, title = levels[i].grid, levels[i].title
+        sized = domain.for_grid(grid)
+        name = f": {title}" if title and title != str(i) else ""
+        console.print(f"level {i} of {len(levels)}{name}", style="dim", markup=False)
+        if levels[i].note:
+            console.print(levels[i].note, style="dim", markup=False)
         if in_colour:
-            console.print(ansi(domain, levels[i], console.width))
+            console.print(ansi(sized, grid, console.width))
         else:
-            console.print(domain.text(levels[i]), markup=False, soft_wrap=True)
+            console.print(sized.text(grid), markup=False, soft_wrap=True)
         console.print()
     if len(chosen) > MOST_SHOWN:
         console.print(f"… and {len(chosen) - MOST_SHOWN} more; choose one with --index.")

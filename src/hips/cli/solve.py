@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,36 +15,34 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from hips import methods
 from hips.arrays import Grid
 from hips.cli.groups import folded, with_groups
+from hips.cli.levels import LevelOptions, LevelStream
 from hips.cli.options import (
-    MAX_COUNT,
     BudgetOptions,
     DomainOptions,
     EngineOptions,
     JsonOption,
     ModelOption,
-    SeedOption,
+    StatusColumn,
     note,
-    scan_file,
 )
-from hips.cli.records import Output, as_line, make_record, opened, run_digest
+from hips.cli.records import Numbered, Output, as_line, make_record, opened, run_digest
 from hips.cli.summary import Summary
 from hips.cli.watch import watching
 from hips.domains.base import Domain
+from hips.domains.records import Level
 from hips.engines import Engine
 from hips.errors import ConfigError, LevelError, is_interrupt
 from hips.files import check_writable, write_json, write_text
 from hips.methods.base import Execution
 from hips.methods.jobs import SolveJob, solve_on
 from hips.methods.planner import Choice
+from hips.planner.options import DEFAULT_BATCH
 from hips.planner.outcomes import Outcome, exit_code
 from hips.planner.result import Result
 from hips.planner.rounds import Observer, Round
-from hips.planner.search import DEFAULT_BATCH
 from hips.planner.settings import Settings
 from hips.planner.tree import TreeRecorder
-from hips.seeding import stream
 
-SAMPLED_AT_ONCE = 1024
 GRAPHVIZ = (".dot", ".gv")
 MAIN_OPTIONS = (
     "levels",
@@ -59,37 +57,6 @@ MAIN_OPTIONS = (
     "json",
 )
 """Options shown first by `--help`."""
-
-
-@dataclass(frozen=True, slots=True)
-class LevelOptions:
-    """The levels to solve."""
-
-    levels: Annotated[
-        list[Path] | None,
-        typer.Option("--levels", "-l", help="Level file, - for standard input; repeatable."),
-    ] = None
-    count: Annotated[
-        int,
-        typer.Option(
-            "--count", "-n", min=1, max=MAX_COUNT, help="Levels to sample, if no file is given."
-        ),
-    ] = 1
-    seed: SeedOption = 0
-
-    @property
-    def total(self) -> int | None:
-        """Number of levels, if it is known."""
-        return None if self.levels else self.count
-
-    def make(self, domain: Domain) -> Iterator[Grid | LevelError]:
-        """The levels of the files, or sampled ones, as they are needed."""
-        for file in self.levels or ():
-            yield from scan_file(domain, file)
-        if not self.levels:
-            rng = stream(self.seed, "solve")
-            for first in range(0, self.count, SAMPLED_AT_ONCE):
-                yield from domain.sample(rng, min(SAMPLED_AT_ONCE, self.count - first))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +128,8 @@ def solve_levels(
     output: OutputOptions,
     settings: Settings,
     improve: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Time to shorten each plan.")
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Time to look for shorter plans, per level."),
     ] = 0.0,
 ) -> None:
     """Solve levels: a plan for each, or a proof that there is none.
@@ -178,10 +146,16 @@ def solve_levels(
       hips solve sokoban --levels - --method phs_star --evaluation astar --json < level.txt
     """
     own = domain.make()
+    # A watched search is one search; without a wish, that is the learned one.
+    watched = output.watch or output.tree is not None
     job = SolveJob(
-        how.make(settings), limits.make(), improve, None if problems.levels else problems.seed
+        replace(how.make(settings), learned_only=watched),
+        limits.make(),
+        improve,
+        None if problems.levels else problems.seed,
     )
-    levels: Iterable[Grid | LevelError] = problems.make(own)
+    source = problems.make(own)
+    levels: Iterable[Level | LevelError] = source
     recorder = None
     if output.tree is not None:
         levels = list(levels)
@@ -197,9 +171,9 @@ def solve_levels(
         writer = _Writer(own, run, out, summary, output, recorder)
         engine_made = engine.make()
         if output.watch:
-            shown = watching(own, problems.total, writer)
+            shown = watching(own, source.total, writer)
         else:
-            shown = _progress_bar(own.name, problems.total, writer, engine_made.status)
+            shown = _progress_bar(own.name, source, writer, engine_made.status)
         with shown as observer:
             interrupted = writer.solve(engine_made, levels, job, observer)
     writer.close(drawn=not problems.levels)
@@ -211,9 +185,9 @@ def solve_levels(
 
 
 def _recorder(
-    domain: Domain, levels: Iterable[Grid | LevelError], engine: EngineOptions
+    domain: Domain, levels: Iterable[Level | LevelError], engine: EngineOptions
 ) -> TreeRecorder:
-    sizes = {domain.for_grid(one) for one in levels if not isinstance(one, LevelError)}
+    sizes = {domain.for_grid(one.grid) for one in levels if not isinstance(one, LevelError)}
     if len(sizes) > 1 or not engine.is_alone:
         raise ConfigError("--tree needs levels of equal size and one worker.")
     return TreeRecorder(sizes.pop() if sizes else domain)
@@ -235,6 +209,7 @@ class _Writer(Observer):
         self.options, self.recorder = options, recorder
         self.wants_rounds = recorder is not None
         self.notes: dict[str, None] = {}
+        self.titles: dict[int, str] = {}
         self.first_error: LevelError | None = None
         self.first_plan: Result | None = None
         self.last_start: Grid | None = None
@@ -242,7 +217,7 @@ class _Writer(Observer):
     def solve(
         self,
         engine: Engine,
-        levels: Iterable[Grid | LevelError],
+        levels: Iterable[Level | LevelError],
         job: SolveJob,
         observer: Observer,
     ) -> bool:
@@ -259,7 +234,7 @@ class _Writer(Observer):
         return False
 
     def _todo(
-        self, levels: Iterable[Grid | LevelError], job: SolveJob
+        self, levels: Iterable[Level | LevelError], job: SolveJob
     ) -> Iterator[tuple[int, Grid]]:
         index = -1
         for index, level in enumerate(levels):
@@ -270,8 +245,11 @@ class _Writer(Observer):
                     self.on_result(
                         index, Result(Outcome.INVALID_INPUT, seed=job.seed, message=str(level))
                     )
-            elif not self.out.earlier.has(index, level, self.options.out):
-                yield index, level
+            elif not self.out.earlier.has(index, level.grid, self.options.out):
+                self.titles[index] = level.title
+                if level.note:
+                    note(f"level {index}: {level.note}")
+                yield index, level.grid
         if index < 0:
             raise LevelError("the text has no level")
 
@@ -282,7 +260,8 @@ class _Writer(Observer):
 
     def on_result(self, index: int, result: Result) -> None:
         """Writes the result before anything else."""
-        record = make_record(self.domain, index, result, self.run)
+        title = self.titles.pop(index, "")
+        record = make_record(self.domain, Numbered(index, title), result, self.run)
         self.out.write(record)
         if self.options.json:
             typer.echo(as_line(record))
@@ -315,15 +294,27 @@ class _Writer(Observer):
 
 
 class _Counting(Observer):
-    """Moves a progress bar with every result, and passes everything on to a writer."""
+    """Moves a progress bar with every result, and passes everything on to a writer.
 
-    def __init__(self, writer: _Writer, moved: Callable[[], None]) -> None:
-        self.writer, self.moved = writer, moved
+    Args:
+        writer: gets the rounds and results.
+        moved: called after every result.
+        better: called with a note on every better plan.
+    """
+
+    def __init__(
+        self, writer: _Writer, moved: Callable[[], None], better: Callable[[str], None]
+    ) -> None:
+        self.writer, self.moved, self.better = writer, moved, better
         self.wants_rounds = writer.wants_rounds
 
     def on_round(self, round: Round) -> None:
         """Passes the round on."""
         self.writer.on_round(round)
+
+    def on_plan(self, index: int, result: Result) -> None:
+        """Shows the better plan on the bar."""
+        self.better(f"level {index}: {len(result.plan)} steps")
 
     def on_result(self, index: int, result: Result) -> None:
         """Passes the result on, then counts it."""
@@ -333,24 +324,26 @@ class _Counting(Observer):
 
 @contextmanager
 def _progress_bar(
-    label: str, total: int | None, writer: _Writer, status: Callable[[], str]
+    label: str, levels: LevelStream, writer: _Writer, status: Callable[[], str]
 ) -> Iterator[Observer]:
     """Counts finished and solved levels on stderr if it is a terminal."""
     columns = (
         TextColumn("solving {task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[solved]} solved {task.fields[status]}"),
+        TextColumn("{task.fields[solved]} solved"),
+        StatusColumn(status),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total, solved=0, status="")
+        task = bar.add_task(label, total=levels.total, solved=0)
 
         def moved() -> None:
             solved = writer.summary.outcomes[Outcome.SOLVED.value]
-            bar.update(task, completed=len(writer.summary), solved=solved, status=status())
+            done = len(writer.summary)
+            bar.update(task, completed=done, total=levels.total, solved=solved)
 
-        yield _Counting(writer, moved)
+        yield _Counting(writer, moved, lambda text: bar.update(task, status=text))
 
 
 def _write_trees(recorder: TreeRecorder, path: Path) -> None:

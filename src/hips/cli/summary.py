@@ -90,14 +90,32 @@ class Summary:
 
 
 def line(record: Mapping[str, Any]) -> str:
-    """One level: number, outcome, length and costs."""
+    """One level: number, title, outcome, length and costs."""
     found = [] if record["length"] is None else [count(record["length"], "step")]
-    parts = [record["outcome"], *found, _spent(record), record["message"]]
-    return f"level {record['index']}: {', '.join(part for part in parts if part)}"
+    parts = [record["outcome"], *found, _spent(record), _improved(record), record["message"]]
+    return f"level {_name(record)}: {', '.join(part for part in parts if part)}"
+
+
+def _name(record: Mapping[str, Any]) -> str:
+    """Number and title of a level; results of older versions have no title."""
+    index, title = str(record["index"]), record.get("title", "")
+    return f"{index} ({title})" if title and title != index else index
 
 
 def _spent(record: Mapping[str, Any]) -> str:
     return f"{count(record['expansions'], 'expansion')}, {record['seconds']:.2f} s"
+
+
+def _improved(record: Mapping[str, Any]) -> str:
+    """From which plan to which, if it was improved."""
+    history = record.get("history", ())
+    if len(history) < 2:
+        return ""
+    first, last = history[0], history[-1]
+    return (
+        f"improved from {first['length']} steps at {first['seconds']:.2f} s "
+        f"to {last['length']} at {last['seconds']:.2f} s"
+    )
 
 
 def _print_one(console: Console, record: Mapping[str, Any]) -> None:
@@ -105,6 +123,9 @@ def _print_one(console: Console, record: Mapping[str, Any]) -> None:
         console.print(f"{record['outcome']} after {_spent(record)} {record['message']}".strip())
         return
     console.print(f"SOLVED in {count(record['length'], 'step')} ({_spent(record)})")
+    for found in record.get("history", ())[1:]:
+        steps = count(found["length"], "step")
+        console.print(f"  improved to {steps} {found['seconds']:.2f} s after the start")
     console.print(" ".join(record["plan"]), soft_wrap=True)
 
 

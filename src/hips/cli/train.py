@@ -2,18 +2,57 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from hips import data, machine
 from hips.cli.groups import with_groups
-from hips.cli.options import DomainOptions, SeedOption, note
-from hips.errors import ConfigError, MissingExtraError
+from hips.cli.options import (
+    PluginOption,
+    SetOption,
+    VariantOption,
+    make_domain,
+    note,
+    parse_parameters,
+)
+from hips.cli.verdicts import report_verdict
+from hips.domains.base import Domain
+from hips.errors import ConfigError, MissingExtraError, is_interrupt
+from hips.models.bundle import require
+from hips.models.card import Card, read_card
 from hips.training.schedule import SIZES, Size
+
+if TYPE_CHECKING:
+    from hips.practice.config import RoundsConfig
+    from hips.training.recipes import Recipe
+    from hips.training.run import TrainingJob
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedDomain:
+    """The domain to train for; a recipe names one too."""
+
+    name: Annotated[
+        str | None, typer.Argument(metavar="[DOMAIN]", help="Default: the recipe's domain.")
+    ] = None
+    variant: VariantOption = None
+    parameters: SetOption = None
+    plugin: PluginOption = None
+
+    def make(self, recipe: Recipe | None) -> Domain:
+        """The domain of the options and the recipe."""
+        name = self.name or (None if recipe is None else recipe.domain)
+        if name is None:
+            raise ConfigError("Name a domain (`hips domains` lists them), or give a --recipe.")
+        given = [f"{key}={value}" for key, value in (recipe.parameters if recipe else {}).items()]
+        return make_domain(name, self.variant, [*given, *(self.parameters or ())], self.plugin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +78,20 @@ class ScopeOptions:
 
     parts: Annotated[
         list[str] | None,
-        typer.Option("--parts", help="Only these parts, separated by commas; repeatable."),
+        typer.Option(
+            "--parts",
+            help="Only these parts and those that methods need beside them, separated by commas; "
+            "repeatable.",
+        ),
     ] = None
     stages: Annotated[
         list[str] | None,
         typer.Option("--stages", help="Only these stages, separated by commas; repeatable."),
     ] = None
-    size: Annotated[str, typer.Option("--size", help=f"One of {', '.join(SIZES)}.")] = "laptop"
+    size: Annotated[
+        str | None,
+        typer.Option("--size", help=f"One of {', '.join(SIZES)}; default the recipe's, or laptop."),
+    ] = None
     config: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,12 +101,62 @@ class ScopeOptions:
         ),
     ] = None
     recipe: Annotated[
-        Path | None, typer.Option("--recipe", help="JSON file of training settings.")
+        Path | None,
+        typer.Option(
+            "--recipe", help="JSON file that says how a model is made; see reproductions/."
+        ),
     ] = None
     segmentation: Annotated[
-        str | None, typer.Option("--segmentation", help="events, exact or detector.")
+        str | None, typer.Option("--segmentation", help="events, exact, alternating or detector.")
     ] = None
-    seed: SeedOption = 0
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", help="Same seed, same result; default the recipe's, or 0."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundOptions:
+    """Rounds of practice after the first training."""
+
+    rounds: Annotated[
+        int | None,
+        typer.Option(min=0, help="Search levels, learn from them, keep the better model: R times."),
+    ] = None
+    teacher: Annotated[
+        str | None, typer.Option(help="Who teaches in the rounds: expert, or own (no expert).")
+    ] = None
+    round_levels: Annotated[int | None, typer.Option(min=1, help="Levels per round.")] = None
+    round_expansions: Annotated[
+        int | None, typer.Option(min=1, help="Maximum expansions per level in a round.")
+    ] = None
+    grade: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE,…",
+            help="Domain parameters of a grade of the curriculum, easiest first; repeatable.",
+        ),
+    ] = None
+    workers: Annotated[
+        int, typer.Option("--workers", "-w", min=1, help="Processes that search.")
+    ] = 1
+
+    def make(self, domain: Domain, recipe: Recipe | None) -> RoundsConfig | None:
+        """The settings of the rounds, over those of the recipe; None for no rounds."""
+        from hips.practice.config import RoundsConfig
+        from hips.training.config import build
+
+        given: dict[str, Any] = {
+            "count": self.rounds,
+            "teacher": self.teacher,
+            "levels": self.round_levels,
+            "max_expansions": self.round_expansions,
+            "grades": self.grade and [parse_parameters(domain, g.split(",")) for g in self.grade],
+        }
+        wanted = {name: value for name, value in given.items() if value}
+        content = {**({} if recipe is None else recipe.rounds), **wanted}
+        rounds: RoundsConfig = build(RoundsConfig, content)
+        return rounds if rounds.count else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +167,26 @@ class RunOptions:
         Path | None, typer.Option("--out", "-o", help="Run folder; default runs/DOMAIN.")
     ] = None
     resume: Annotated[bool, typer.Option("--resume", help="Resume an earlier run.")] = False
+    limit_minutes: Annotated[
+        float | None,
+        typer.Option("--limit-minutes", min=0.1, help="Shorten the stages to fit into this time."),
+    ] = None
     device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1, …")] = None
-    threads: Annotated[int | None, typer.Option("--threads", min=1)] = None
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="Default: the cores that are free.")
+    ] = None
+    trial: Annotated[
+        bool, typer.Option("--trial/--no-trial", help="Try the finished model on fresh levels.")
+    ] = True
+
+    def free_threads(self) -> int | None:
+        """The threads asked for, else those that are free; None leaves it to the environment."""
+        if self.threads is not None or "OMP_NUM_THREADS" in os.environ:
+            return self.threads
+        free, own = machine.free_cores(), machine.cores()
+        if free < own:
+            note(f"other programs are busy: {free} of {own} threads (--threads {own} takes all)")
+        return free
 
 
 def register(app: typer.Typer) -> None:
@@ -82,58 +196,147 @@ def register(app: typer.Typer) -> None:
 
 @with_groups
 def train_model(
-    domain: DomainOptions, material: MaterialOptions, scope: ScopeOptions, run: RunOptions
+    domain: TrainedDomain,
+    material: MaterialOptions,
+    scope: ScopeOptions,
+    rounds: RoundOptions,
+    run: RunOptions,
 ) -> None:
     """Train the parts of a domain's model, then export and score it.
 
     Each stage saves a checkpoint every two minutes; repeat the command with --resume to continue.
+    At the end, the model is tried on fresh levels and judged in words.
+    With --rounds the model then practises: it searches levels, learns from what it met, and is
+    kept if it does better on fresh levels.
 
     For example:
 
       hips train sliding_tiles --size smoke --out runs/try
 
-      hips train sokoban --recipe reproductions/sokoban.json --data data/sokoban
+      hips train --recipe reproductions/sokoban.json
+
+      hips train sokoban --data data/mine --rounds 5 --teacher own
 
       hips train sokoban --data data/more --warm-start sokoban --out runs/more
 
       torchrun --nproc-per-node 2 -m hips train tsp --resume
     """
     try:
-        from hips import parts
-        from hips.training.recipes import configure, read_recipe
-        from hips.training.run import MODEL, TrainingJob, train
+        from hips.training.recipes import read_recipe
+        from hips.training.run import MODEL
     except ImportError as error:
         raise MissingExtraError(f"Training ({error.name})", "train") from None
 
-    own = domain.make()
-    if scope.size not in SIZES:
-        raise ConfigError(f"Unknown size '{scope.size}'. Available: {', '.join(SIZES)}.")
+    _refuse_sealed(material.data or ())
     recipe = None if scope.recipe is None else read_recipe(scope.recipe)
+    own = domain.make(recipe)
+    practice = rounds.make(own, recipe)
+    job = _job(own, recipe, material, scope, run)
+    if practice is None:
+        card = _trained(job)
+        if card is not None:
+            if run.trial:
+                report_verdict(own, job.out / MODEL, card, job.threads)
+            note(f"done: {job.out / MODEL}")
+            note(f"next: {_next_command(domain.plugin, own, job.out / MODEL)}")
+        return
+    from hips.engines import LocalEngine
+    from hips.practice.rounds import PracticeJob, practise
+
+    best = practise(PracticeJob(job, practice, LocalEngine(rounds.workers), note))
+    note(f"done: {best}")
+
+
+def _trained(job: TrainingJob) -> Card | None:
+    """The card of the finished model, if all stages are; an interruption says how to go on."""
+    from hips.training.run import train
+
+    try:
+        return train(job).card
+    except (KeyboardInterrupt, SystemError) as error:
+        if is_interrupt(error):
+            note(f"stopped; finished stages and checkpoints are kept. Go on with: {_resumed()}")
+        raise
+
+
+def _resumed() -> str:
+    """The command line that continues this run."""
+    given = [one for one in sys.argv[1:] if one != "--resume"]
+    return shlex.join(["hips", *given, "--resume"])
+
+
+def _next_command(plugins: Sequence[Path] | None, domain: Domain, model: Path) -> str:
+    """A command line that uses the new model."""
+    loaded = [part for file in plugins or () for part in ("--plugin", str(file))]
+    return shlex.join(
+        ["hips", "solve", domain.name, *loaded, "--model", str(model), "--count", "20"]
+    )
+
+
+def _job(
+    domain: Domain,
+    recipe: Recipe | None,
+    material: MaterialOptions,
+    scope: ScopeOptions,
+    run: RunOptions,
+) -> TrainingJob:
+    """The training of the options; collects the demonstrations of the recipe first."""
+    from hips import parts
+    from hips.engines import LocalEngine
+    from hips.parts.blocks.config import mixes
+    from hips.training.recipes import configure, gather
+    from hips.training.run import TrainingJob
+    from hips.training.survey import take_survey
+
+    size = scope.size or (recipe.size if recipe else "laptop")
+    if size not in SIZES:
+        raise ConfigError(f"Unknown size '{size}'. Available: {', '.join(SIZES)}.")
+    seed = scope.seed if scope.seed is not None else (recipe.seed if recipe else 0)
     overrides = list(scope.config or ())
     if scope.segmentation is not None:
         overrides.append(f"segmentation.method={scope.segmentation}")
-    names = _split(scope.parts)
-    size = cast(Size, scope.size)
-    config = configure(own, parts.known(), names, size, scope.seed, recipe, overrides)
-    folder = run.out or Path("runs") / own.name
-    job = TrainingJob(
-        domain=own,
+    names = _split(scope.parts) or (recipe.parts if recipe else ())
+    present = () if material.warm_start is None else read_card(require(material.warm_start)).parts
+    survey = take_survey(domain, tuple(material.data or ()), seed)
+    config = configure(
+        domain, parts.known(), names, cast(Size, size), seed, recipe, overrides, present, survey
+    )
+    added = [name for name in config.parts if names and name not in names]
+    if added:
+        note(f"also training what methods need beside {', '.join(names)}: {', '.join(added)}")
+    reason = survey.reason(mixes(domain.spec, survey))
+    note(f"networks: {reason}")
+    folder = run.out or Path("runs") / domain.name
+    folders = list(material.data or ())
+    if recipe is not None and not folders:
+        folders = gather(recipe, domain, folder, LocalEngine(run.threads or 2))
+    return TrainingJob(
+        domain=domain,
         config=config,
         parts=parts.known(),
         out=folder,
-        data=tuple(material.data or ()),
+        data=tuple(folders),
         labels=tuple(material.labels or ()),
         stages=_split(scope.stages),
         resume=run.resume,
         warm_start=material.warm_start,
         settings={} if recipe is None else recipe.settings,
+        recipe={} if recipe is None else recipe.to_json(),
         device=run.device,
-        threads=run.threads,
+        threads=run.free_threads(),
         command=shlex.join(["hips", *sys.argv[1:]]),
+        limit_minutes=run.limit_minutes,
+        facts={"survey": asdict(survey), "networks": reason},
     )
-    trained = train(job)
-    if trained.card is not None:
-        note(f"done: {folder / MODEL}")
+
+
+def _refuse_sealed(folders: Sequence[Path]) -> None:
+    """Refuses demonstrations of sealed instances."""
+    from hips.benchmark import seal
+
+    for folder in folders:
+        given = data.load(folder)
+        seal.refuse_levels(given.domain, list(given.starts), "`hips train`")
 
 
 def _split(given: list[str] | None) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from hips.planner.rounds import Observer, Round
 
 PICTURES_PER_SECOND = 8
 MOST_COLUMNS = 60
+FACTS_ROWS = 2
 
 
 class Watcher(Observer):
@@ -41,6 +42,7 @@ class Watcher(Observer):
         self.shown = -1
         self.expansions = self.open = self.ended = self.solved = 0
         self.best: float | None = None
+        self.better = ""
         self.board: Grid | None = None
         self._drawn = 0.0
 
@@ -53,11 +55,18 @@ class Watcher(Observer):
         if problem != self.shown:
             self.shown, self.expansions, self.best = problem, 0, None
             self.board = round.expanded.states[0]
-        self.expansions += 1
+        self.expansions += int((round.expanded.problems == problem).sum())
         self.open = int(round.open_nodes[0])
         self._look_for_better(round)
         if time.monotonic() - self._drawn > 1 / PICTURES_PER_SECOND:
             self.draw()
+
+    def on_plan(self, index: int, result: Result) -> None:
+        """Shows the length of a better plan."""
+        self.better = f"level {index + 1}: {count(len(result.plan), 'step')}"
+        self.draw()
+        for other in self.others:
+            other.on_plan(index, result)
 
     def on_result(self, index: int, result: Result) -> None:
         """Counts results."""
@@ -74,19 +83,23 @@ class Watcher(Observer):
         self._drawn = time.monotonic()
         if self.board is None:
             return
-        width = min(MOST_COLUMNS, self.live.console.width)
+        console = self.live.console
+        room = min(MOST_COLUMNS, console.width), console.height - FACTS_ROWS
         best = "–" if self.best is None else f"{self.best:.1f}"
+        ended = f" · {self.solved} of {self.ended} solved" if self.ended else ""
         total = "" if self.total is None else f" of {self.total}"
         facts = Text(
             f"level {self.shown + 1}{total} · {count(self.expansions, 'expansion')} · "
-            f"{self.open:,} open · best ĥ {best} · {self.solved} of {self.ended} solved"
+            f"{self.open:,} open · best ĥ {best}{ended}"
+            f"{self.better and f' · improving {self.better}'}"
         )
-        picture = ansi(self.domain.for_grid(self.board), self.board, width)
+        picture = ansi(self.domain.for_grid(self.board), self.board, *room)
         self.live.update(Group(picture, facts), refresh=True)
 
     def _look_for_better(self, round: Round) -> None:
         offered = round.offered
-        rows = np.flatnonzero((offered.parents == 0) & offered.accepted & ~offered.guessed)
+        shown = round.expanded.problems[offered.parents] == self.shown
+        rows = np.flatnonzero(shown & offered.accepted & ~offered.guessed)
         if not len(rows):
             return
         estimates = np.where(offered.goals[rows], 0.0, offered.h[rows])

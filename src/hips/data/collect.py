@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,13 +17,14 @@ import numpy as np
 
 from hips._version import __version__
 from hips.arrays import Actions, Grid, Grids
-from hips.data.dataset import Demonstrations, encode_actions, replay_plans, to_offsets
+from hips.data.dataset import Demonstrations, cut_at_goal, encode_actions, to_offsets
 from hips.data.shards import SHARD_SIZE, Shard, read_shard, shard_name, write_shard
 from hips.data.storage import same_json, write_manifest
 from hips.domains.base import Domain, parse_quality
 from hips.domains.handles import DomainHandle
 from hips.engines import Engine, LocalEngine
-from hips.errors import ConfigError, ContractError, DatasetError, ExpertError
+from hips.errors import ConfigError, DatasetError, ExpertError
+from hips.files import locked
 from hips.seeding import stream
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -31,6 +32,8 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 MAX_ROUNDS = 20
 """How often a shard redraws levels on which the expert failed."""
+COUNTED = ("tried", "expert_failed", "already_solved", "too_long")
+"""What is counted of the levels."""
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +64,7 @@ def collect(
     engine: Engine | None = None,
     levels: Sequence[Grid] | None = None,
     progress: Progress | None = None,
+    longest: int = 0,
 ) -> Demonstrations:
     """Collects a dataset of `count` verified plans in the folder `out`, or resumes one.
 
@@ -74,21 +78,42 @@ def collect(
         levels: start states to solve instead of sampled ones. Levels that the expert fails on or
             that are already solved are dropped and counted in the manifest.
         progress: called after every shard.
+        longest: plans with more steps are dropped and counted in the manifest; 0 for no limit.
 
     Raises:
         DatasetError: the folder holds something else, or the expert fails too often. If it fails
             on every level, nothing is left on disk.
         ContractError: the expert returned a plan that does not reach a goal.
     """
-    _check_settings(count, quality, levels)
-    tasks = _make_tasks(domain, count, seed, out, quality, levels)
-    _refuse_larger(out, len(tasks))
+    _check_settings(count, quality, levels, longest)
+    settings = {"seed": seed, "quality": quality, "longest": longest}
+    if out.exists() and not out.is_dir():
+        raise DatasetError(f"{out}: is a file; give a folder.")
+    with locked(out):
+        tasks = _make_tasks(domain, count, out, settings, levels)
+        _refuse_larger(out, len(tasks))
+        counts = _make_shards(domain, tasks, out, engine or LocalEngine(), progress)
+        origin = {
+            **settings,
+            "source": "sampled" if levels is None else "levels",
+            "levels": counts,
+        }
+        return write_manifest(domain, out, origin)
+
+
+def _make_shards(
+    domain: Domain,
+    tasks: Sequence[ShardTask],
+    out: Path,
+    engine: Engine,
+    progress: Progress | None,
+) -> dict[str, int]:
+    """Makes the missing shards; returns the counts of all."""
+    count = sum(_requested(task) for task in tasks)
     todo = [task for task in tasks if not _is_finished(task, domain)]
-    done = sum(_requested(task) for task in tasks) - sum(_requested(task) for task in todo)
+    done = count - sum(_requested(task) for task in todo)
     if progress is not None:
         progress(done, count)
-    for leftover in out.glob(".shard-*.partial.npz"):
-        leftover.unlink(missing_ok=True)
 
     def keep(task: ShardTask, shard: Shard) -> None:
         nonlocal done
@@ -97,21 +122,16 @@ def collect(
         if progress is not None:
             progress(done, count)
 
-    (engine or LocalEngine()).run(_collect_shard, todo, keep)
+    engine.run(_collect_shard, todo, keep)
     counts = _sum_counts(tasks)
-    if counts["tried"] == counts["expert_failed"] + counts["already_solved"]:
+    if counts["tried"] == counts["expert_failed"] + counts["already_solved"] + counts["too_long"]:
         _discard(tasks, out)
         raise DatasetError(
             f"nothing to collect: of {counts['tried']} levels, the expert failed on "
-            f"{counts['expert_failed']} and {counts['already_solved']} were already solved."
+            f"{counts['expert_failed']}, {counts['already_solved']} were already solved and "
+            f"{counts['too_long']} plans too long."
         )
-    origin = {
-        "seed": seed,
-        "quality": quality,
-        "source": "sampled" if levels is None else "levels",
-        "levels": counts,
-    }
-    return write_manifest(domain, out, origin)
+    return counts
 
 
 def _discard(tasks: Sequence[ShardTask], out: Path) -> None:
@@ -153,7 +173,7 @@ def _sample_plans(domain: Domain, task: ShardTask) -> _Plans:
     wanted, seed, index = _requested(task), task.origin["seed"], task.origin["index"]
     starts: list[Grid] = []
     plans: list[Actions] = []
-    counts = {"tried": 0, "expert_failed": 0, "already_solved": 0}
+    counts = dict.fromkeys(COUNTED, 0)
     for attempt in range(MAX_ROUNDS):
         missing = wanted - len(plans)
         if not missing:
@@ -166,7 +186,8 @@ def _sample_plans(domain: Domain, task: ShardTask) -> _Plans:
     if len(plans) < wanted:
         raise DatasetError(
             f"the expert of '{domain.name}' failed on {counts['expert_failed']} of "
-            f"{counts['tried']} sampled levels; use easier parameters or a stronger expert."
+            f"{counts['tried']} sampled levels, and {counts['too_long']} of its plans were too "
+            "long; use easier parameters, a stronger expert or a higher limit of steps."
         )
     return starts, plans, counts
 
@@ -180,6 +201,7 @@ def _solve_levels(domain: Domain, task: ShardTask) -> _Plans:
 def _plan_all(domain: Domain, task: ShardTask, levels: Grids, attempt: int) -> _Plans:
     """Runs the expert on every level and verifies its plans."""
     seed, index, quality = (task.origin[key] for key in ("seed", "index", "quality"))
+    longest = task.origin["longest"] or np.inf
     starts: list[Grid] = []
     plans: list[Actions] = []
     solved = domain.is_goal(levels)
@@ -193,40 +215,26 @@ def _plan_all(domain: Domain, task: ShardTask, levels: Grids, attempt: int) -> _
             continue
         starts.append(levels[position])
         plans.append(np.asarray(plan, dtype=np.int64))
-    counts = {"tried": len(levels), "expert_failed": failures, "already_solved": int(solved.sum())}
-    return starts, cut_at_goal(domain, starts, plans), counts
-
-
-def cut_at_goal(domain: Domain, starts: Sequence[Grid], plans: Sequence[Actions]) -> list[Actions]:
-    """Cuts plans at the first goal they reach.
-
-    Raises:
-        ContractError: a plan uses an unknown action or reaches no goal.
-    """
-    if not plans:
-        return []
-    offsets = to_offsets(np.array([len(plan) for plan in plans]))
-    flat = np.concatenate(plans)
-    if len(flat) and not 0 <= flat.min() <= flat.max() < domain.spec.num_actions:
-        raise ContractError(f"a plan for '{domain.name}' uses an unknown action.")
-    codes = encode_actions(flat, domain.spec.num_actions)
-    trajectories = replay_plans(domain, np.stack(starts), codes, offsets)
-    goals = domain.is_goal(trajectories.states)
-    cut = []
-    for i, plan in enumerate(plans):
-        reached = np.flatnonzero(goals[trajectories.offsets[i] : trajectories.offsets[i + 1]])
-        if not len(reached):
-            level = domain.text(starts[i])
-            raise ContractError(f"a plan for '{domain.name}' does not reach a goal:\n{level}")
-        cut.append(plan[: reached[0]])
-    return cut
+    plans = cut_at_goal(domain, starts, plans)
+    kept = [position for position, plan in enumerate(plans) if len(plan) <= longest]
+    counts = {
+        "tried": len(levels),
+        "expert_failed": failures,
+        "already_solved": int(solved.sum()),
+        "too_long": len(plans) - len(kept),
+    }
+    return [starts[one] for one in kept], [plans[one] for one in kept], counts
 
 
 # -- tasks ---------------------------------------------------------------------------------------
 
 
-def _check_settings(count: int, quality: float, levels: Sequence[Grid] | None) -> None:
+def _check_settings(
+    count: int, quality: float, levels: Sequence[Grid] | None, longest: int
+) -> None:
     parse_quality(str(quality))
+    if longest < 0:
+        raise ConfigError(f"Plans of at most {longest} steps do not exist; 0 is for no limit.")
     if count < 1:
         raise ConfigError(f"Cannot collect {count} demonstrations; ask for at least 1.")
     if levels is not None and len(levels) < count:
@@ -236,9 +244,8 @@ def _check_settings(count: int, quality: float, levels: Sequence[Grid] | None) -
 def _make_tasks(
     domain: Domain,
     count: int,
-    seed: int,
     out: Path,
-    quality: float,
+    settings: Mapping[str, Any],
     levels: Sequence[Grid] | None,
 ) -> list[ShardTask]:
     handle = DomainHandle.of(domain)
@@ -249,8 +256,7 @@ def _make_tasks(
         origin = {
             "hips_version": __version__,
             "domain": {"name": domain.name, "parameters": domain.parameters()},
-            "seed": seed,
-            "quality": quality,
+            **settings,
             "source": "sampled" if part is None else hashlib.sha256(part.tobytes()).hexdigest(),
             "index": index,
             "requested": requested,
@@ -264,8 +270,6 @@ def _requested(task: ShardTask) -> int:
 
 
 def _refuse_larger(out: Path, num_shards: int) -> None:
-    if out.exists() and not out.is_dir():
-        raise DatasetError(f"{out}: is a file; give a folder.")
     if (out / shard_name(num_shards)).exists():
         raise DatasetError(f"{out}: already holds a larger dataset; choose another folder.")
 
@@ -280,7 +284,7 @@ def _is_finished(task: ShardTask, domain: Domain) -> bool:
         logger.warning("%s Collecting it again.", error)
         return False
     for key, value in task.origin.items():
-        found = shard.origin.get(key)
+        found = shard.origin.get(key, 0 if key == "longest" else None)
         grows = key in ("requested", "source") and shard.origin.get("requested", 0) < _requested(
             task
         )
@@ -293,7 +297,6 @@ def _is_finished(task: ShardTask, domain: Domain) -> bool:
 
 
 def _sum_counts(tasks: Sequence[ShardTask]) -> dict[str, int]:
-    """Counts of tried, failed and solved levels over all shards."""
-    shards = [read_shard(task.path) for task in tasks]
-    keys = shards[0].origin["levels"]
-    return {key: sum(shard.origin["levels"][key] for shard in shards) for key in keys}
+    """What is counted of the levels, over all shards."""
+    counts = [read_shard(task.path).origin["levels"] for task in tasks]
+    return {key: sum(one.get(key, 0) for one in counts) for key in COUNTED}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from hips.arrays import Actions, Bools, Grid, Grids
-from hips.domains.base import Domain
-from hips.errors import ConfigError, DatasetError
+from hips.domains.base import Domain, replay
+from hips.errors import ConfigError, ContractError, DatasetError
 
 Split: TypeAlias = Literal["train", "validation", "all"]
 Offsets: TypeAlias = npt.NDArray[np.int64]
@@ -70,6 +70,38 @@ class Demonstrations:
     offsets: Offsets
     validation: Bools
     manifest: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_plans(
+        cls, domain: Domain, levels: Sequence[Grid | str], plans: Sequence[Sequence[str] | Actions]
+    ) -> Self:
+        """Demonstrations of your own: levels of one size, each with a plan that reaches a goal.
+
+        Args:
+            domain: the domain, at any size.
+            levels: start states, as grids or text.
+            plans: actions by name or index; what follows the first goal is cut off.
+
+        Raises:
+            DatasetError: names the first plan that has an unknown action or reaches no goal, or the
+                first level that is already solved or of another size.
+        """
+        if not levels or len(levels) != len(plans):
+            raise DatasetError(
+                f"{len(levels)} levels and {len(plans)} plans; each level needs a plan, and at "
+                "least one is needed."
+            )
+        grids = [_grid(domain, one) for one in levels]
+        own = domain.for_grid(grids[0])
+        actions = [_indices(own, plan) for plan in plans]
+        for index, (grid, plan) in enumerate(zip(grids, actions, strict=True)):
+            if fault := plan_fault(own, grid, plan):
+                raise DatasetError(f"demonstration {index}: {fault}.")
+        cut = cut_at_goal(own, grids, actions)
+        offsets = to_offsets(np.array([len(plan) for plan in cut], dtype=np.int64))
+        codes = encode_actions(np.concatenate(cut), own.spec.num_actions)
+        starts = np.stack(grids)
+        return cls(own, starts, codes, offsets, validation_split(starts), {"source": "plans"})
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -168,6 +200,73 @@ def replay_plans(
         rows = rows + 1
         states[rows] = current
     return Trajectories(states=states, actions=taken, offsets=state_offsets)
+
+
+def _grid(domain: Domain, level: Grid | str) -> Grid:
+    """A level as a grid; cells that no byte holds become 255, which no domain has."""
+    if isinstance(level, str):
+        return domain.parse(level)
+    cells = np.asarray(level)
+    return np.where((cells >= 0) & (cells < 255), cells, 255).astype(np.uint8)
+
+
+def _indices(domain: Domain, plan: Sequence[str] | Actions) -> Actions:
+    """A plan as action indices; unknown names become -1."""
+    index = {name: i for i, name in enumerate(domain.spec.actions)}
+    steps = [index.get(step, -1) if isinstance(step, str) else int(step) for step in plan]
+    return np.array(steps, dtype=np.int64)
+
+
+def plan_fault(domain: Domain, start: Grid, plan: Actions) -> str:
+    """Why a level and a plan are no demonstration; empty if they are one."""
+    if start.shape != domain.spec.shape:
+        rows, columns = domain.spec.shape
+        return f"the level has shape {start.shape}; all must have {rows} rows and {columns} columns"
+    if int(start.max()) >= domain.spec.num_symbols:
+        return f"cells must be 0 to {domain.spec.num_symbols - 1}"
+    if fault := domain.fault(start):
+        return fault
+    unknown = np.flatnonzero((plan < 0) | (plan >= domain.spec.num_actions))
+    if len(unknown):
+        return f"action {unknown[0]} is unknown; allowed: {', '.join(domain.spec.actions)}"
+    goals = domain.is_goal(replay(domain, start, plan))
+    if goals[0]:
+        return "the level is already solved"
+    return "" if goals.any() else f"the plan of {len(plan)} actions does not reach a goal"
+
+
+def first_goals(
+    domain: Domain, starts: Grids, actions: ActionCodes, offsets: Offsets
+) -> npt.NDArray[np.int64]:
+    """Steps of each plan until the first goal, `[N]`; -1 if it reaches none."""
+    trajectories = replay_plans(domain, starts, actions, offsets)
+    goals = domain.is_goal(trajectories.states)
+    found = np.full(len(starts), -1, dtype=np.int64)
+    for i in range(len(starts)):
+        reached = np.flatnonzero(goals[trajectories.offsets[i] : trajectories.offsets[i + 1]])
+        if len(reached):
+            found[i] = reached[0]
+    return found
+
+
+def cut_at_goal(domain: Domain, starts: Sequence[Grid], plans: Sequence[Actions]) -> list[Actions]:
+    """Cuts plans at the first goal they reach.
+
+    Raises:
+        ContractError: a plan uses an unknown action or reaches no goal.
+    """
+    if not plans:
+        return []
+    offsets = to_offsets(np.array([len(plan) for plan in plans]))
+    flat = np.concatenate(plans)
+    if len(flat) and not 0 <= flat.min() <= flat.max() < domain.spec.num_actions:
+        raise ContractError(f"a plan for '{domain.name}' uses an unknown action.")
+    codes = encode_actions(flat, domain.spec.num_actions)
+    reached = first_goals(domain, np.stack(starts), codes, offsets)
+    if (reached < 0).any():
+        level = domain.text(starts[int((reached < 0).argmax())])
+        raise ContractError(f"a plan for '{domain.name}' does not reach a goal:\n{level}")
+    return [plan[:steps] for plan, steps in zip(plans, reached, strict=True)]
 
 
 def level_digest(start: Grid) -> float:

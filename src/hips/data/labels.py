@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hips.arrays import Grid, Grids
-from hips.domains.base import Domain, replay
-from hips.errors import DatasetError, ExpertError, UnsolvableError
+from hips.arrays import Actions, Grid, Grids
+from hips.domains.base import Domain
+from hips.errors import DatasetError, UnsolvableError
 from hips.files import replacing
 
 FORMAT = "hips-labels"
@@ -53,29 +53,16 @@ class StateLabels:
         return chosen
 
 
-def label_states(domain: Domain, states: Grids, rng: np.random.Generator) -> StateLabels:
-    """Labels states `[M, H, W]` by the expert; skips those on which it gives up."""
-    kept: list[Grid] = []
-    remaining: list[int] = []
-    for state in states:
-        try:
-            label = len(domain.expert(state, rng))
-        except UnsolvableError:
-            label = DEAD_END
-        except ExpertError:
-            continue
-        kept.append(state)
-        remaining.append(label)
-    grids = np.array(kept, dtype=np.uint8).reshape(-1, *domain.spec.shape)
-    return StateLabels(grids, np.array(remaining, dtype=np.int32), {"domain": domain.name})
+def consult(domain: Domain, state: Grid, rng: np.random.Generator) -> Actions | None:
+    """The expert's plan from a state, or None if no plan exists.
 
-
-def expert_states(domain: Domain, level: Grid, rng: np.random.Generator) -> Grids:
-    """The states of the expert's plan `[N, H, W]`; none if it finds no plan."""
+    Raises:
+        ExpertError: the expert gives up.
+    """
     try:
-        return replay(domain, level, domain.expert(level, rng))
-    except ExpertError:
-        return level[None][:0]
+        return domain.expert(state, rng)
+    except UnsolvableError:
+        return None
 
 
 def join(parts: Sequence[StateLabels], origin: dict[str, Any]) -> StateLabels:

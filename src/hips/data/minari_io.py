@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from hips.arrays import Actions, Grid
-from hips.data.collect import cut_at_goal
 from hips.data.dataset import (
     Demonstrations,
+    cut_at_goal,
     encode_actions,
     to_offsets,
     validation_split,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from hips.data.dataset import (
     Demonstrations,
     Offsets,
     encode_actions,
+    first_goals,
     to_offsets,
     validation_split,
 )
@@ -39,8 +41,10 @@ def save(demonstrations: Demonstrations, path: Path) -> Demonstrations:
     """Writes a dataset to a new or empty folder; returns it with its manifest.
 
     Raises:
-        DatasetError: the folder already holds a dataset.
+        DatasetError: the folder already holds a dataset, or a plan misses the goal. Then nothing
+            is written.
     """
+    demonstrations = _checked(demonstrations)
     if (path / MANIFEST).exists() or any(path.glob("shard-*.npz")):
         raise DatasetError(f"{path}: already holds a dataset; choose another folder.")
     origin: dict[str, Any] = {
@@ -54,6 +58,23 @@ def save(demonstrations: Demonstrations, path: Path) -> Demonstrations:
         shard = Shard(part.starts, part.actions, part.offsets, {"index": index})
         write_shard(path / shard_name(index), shard)
     return write_manifest(demonstrations.domain, path, origin)
+
+
+def _checked(demonstrations: Demonstrations) -> Demonstrations:
+    """The demonstrations as stored, after a replay of every plan."""
+    domain, actions = demonstrations.domain, demonstrations.actions
+    if len(actions) and not 0 <= int(actions.min()) <= int(actions.max()) < domain.spec.num_actions:
+        allowed = f"0 to {domain.spec.num_actions - 1}"
+        raise DatasetError(f"a plan for '{domain.name}' has an unknown action; allowed: {allowed}.")
+    codes = encode_actions(actions, domain.spec.num_actions)
+    ends = first_goals(domain, demonstrations.starts, codes, demonstrations.offsets)
+    missed = np.flatnonzero(ends != demonstrations.lengths)
+    if len(missed):
+        raise DatasetError(
+            f"plan {missed[0]} does not end in the first goal it reaches ({len(missed)} of "
+            f"{len(ends)} do not); `Demonstrations.from_plans` checks and cuts plans."
+        )
+    return replace(demonstrations, actions=codes)
 
 
 def write_manifest(domain: Domain, path: Path, origin: dict[str, Any]) -> Demonstrations:

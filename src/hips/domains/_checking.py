@@ -233,6 +233,42 @@ def _check_decoding(subject: _Subject) -> None:
     _require_grids(domain, domain.decode(noise, subject.starts), len(noise), "decode of noise")
 
 
+def _check_estimate(subject: _Subject) -> None:
+    domain = subject.domain
+    states = subject.visited
+    estimates = domain.estimate(states)
+    if estimates is None:
+        return
+    _require(estimates.shape == (len(states),), f"estimate must return shape ({len(states)},).")
+    sane = np.isfinite(estimates) & (estimates >= 0)
+    _require(sane.all(), "estimate must be finite and 0 or more.")
+    for start, plan in zip(subject.starts, _plans(subject, 1.0), strict=True):
+        goal = domain.estimate(replay(domain, start, plan)[-1:])
+        _require(goal is not None and goal[0] == 0, "estimate is not 0 at a goal.")
+
+
+def _check_dead_ends(subject: _Subject) -> None:
+    domain = subject.domain
+    _require_flags(domain.is_dead(subject.visited), len(subject.visited), "is_dead")
+    for start, plan in zip(subject.starts, _plans(subject, 0.5), strict=True):
+        states = replay(domain, start, plan)
+        dead = domain.is_dead(states)
+        example = domain.text(states[int(dead.argmax())])
+        _require(not dead.any(), f"is_dead gives up a state of a plan:\n{example}")
+
+
+def _check_macros(subject: _Subject) -> None:
+    domain = subject.domain
+    macros = domain.macros(subject.starts)
+    if macros is None:
+        return
+    for index, (parent, length) in enumerate(zip(macros.parents, macros.lengths, strict=True)):
+        actions = macros.actions[index, :length].astype(np.int64)
+        end = replay(domain, subject.starts[parent], actions)[-1]
+        _require(length >= 1, "a macro has no actions.")
+        _require(np.array_equal(end, macros.states[index]), "a macro does not lead to its state.")
+
+
 def _check_symmetries(subject: _Subject) -> None:
     domain = subject.domain
     symmetries = domain.symmetries()
@@ -298,6 +334,9 @@ _CHECKS: dict[str, Callable[[_Subject], None]] = {
     "render": _check_render,
     "is_legal": _check_legality,
     "decode": _check_decoding,
+    "estimate": _check_estimate,
+    "is_dead": _check_dead_ends,
+    "macros": _check_macros,
     "symmetries": _check_symmetries,
     "pddl": _check_pddl,
     "for_grid": _check_size,

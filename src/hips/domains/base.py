@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
+from hips.arrays import Actions, Bools, Floats, Grid, Grids, Image, Scores
 from hips.domains import defaults
+from hips.domains.records import Level, Macros
 from hips.errors import ConfigError, LevelError
 from hips.files import text_lines
 
@@ -87,6 +88,7 @@ class Preset:
         commitment: β, weight of the VQ-VAE's commitment loss.
         epsilon: ε of eq:pi; 0 means the limit ε→0.
         demonstrations: number of training trajectories.
+        longest_demonstration: steps of the longest of them; 0 for no limit.
     """
 
     horizon: int = 10
@@ -96,6 +98,7 @@ class Preset:
     commitment: float = 0.1
     epsilon: float = 1e-3
     demonstrations: int = 10_000
+    longest_demonstration: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,8 @@ class Domain(ABC):
     """Named parameter sets besides the default, e.g. out-of-distribution instances."""
     formats: ClassVar[tuple[str, ...]] = ("text",)
     """Formats that `export` writes; the first is the default."""
+    plan_inputs: ClassVar[tuple[str, ...]] = ()
+    """Formats of plans, besides action names, that `read_plan` reads."""
     environment_id: ClassVar[str | None] = None
     """Name `N` of the Gymnasium environment `hips/N-v0`; None for no environment."""
 
@@ -170,6 +175,35 @@ class Domain(ABC):
         """Symmetries other than the identity, for data augmentation."""
         return ()
 
+    # -- knowledge for searches without a fitting model ----------------------------------------
+
+    def estimate(self, states: Grids) -> Floats | None:
+        """Estimated steps to a goal, `[B]`: finite, 0 or more, 0 at goals; None without one."""
+        return None
+
+    def is_dead(self, states: Grids) -> Bools:
+        """Which states certainly lead to no goal, `[B]`.
+
+        Searches drop these states, and a proof of unsolvability relies on it: in doubt, False.
+        """
+        return np.zeros(len(states), dtype=np.bool_)
+
+    def dead_reason(self, state: Grid) -> str:
+        """Why `is_dead` gives up a state."""
+        return "the rules of the domain show that no goal can be reached"
+
+    def macros(self, states: Grids) -> Macros | None:
+        """Useful sequences of actions from each state; None without any.
+
+        A search without a model takes them for subgoals. They need not cover every action, and
+        should leave out those that lead to dead ends.
+        """
+        return None
+
+    def tidy(self, state: Grid, actions: Actions) -> Actions:
+        """A plan from `state` without the detours of `actions`, a plan made of macros."""
+        return actions
+
     # -- text and pictures ---------------------------------------------------------------------
 
     def text(self, state: Grid) -> str:
@@ -193,9 +227,13 @@ class Domain(ABC):
         Raises:
             LevelError: of the first level that cannot be read, with line, column and reason.
         """
-        return defaults.all_levels(self.scan(text_lines(text)))
+        return [level.grid for level in defaults.all_levels(self.read(text_lines(text)))]
 
-    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+    def read(self, lines: Iterable[str]) -> Iterator[Level | LevelError]:
+        """The levels of a stream of lines: those of `scan`, unless the text is PDDL."""
+        return defaults.read_levels(self, lines)
+
+    def scan(self, lines: Iterable[str]) -> Iterator[Level | LevelError]:
         """The levels of a stream of lines, one at a time; an error instead of an unreadable one.
 
         Lines come without their ends and are numbered from 1. Nothing is kept in memory but the
@@ -210,6 +248,14 @@ class Domain(ABC):
     def plan_formats(self, state: Grid, actions: Actions) -> Mapping[str, str]:
         """The plan in the community's formats besides action names, by name of the format."""
         return {}
+
+    def read_plan(self, format: str, text: str) -> Actions:
+        """The actions of a plan in one of `plan_inputs`.
+
+        Raises:
+            LevelError: with the column that is not an action.
+        """
+        raise ConfigError(f"'{self.name}' reads no plans in the format '{format}'.")
 
     def render(self, state: Grid, cell: int = 32) -> Image:
         """An RGB picture `[H * cell, W * cell, 3]`."""
@@ -234,6 +280,14 @@ class Domain(ABC):
     def parameters(self) -> dict[str, Any]:
         """The domain's parameters as JSON-compatible values."""
         return dataclasses.asdict(self) if dataclasses.is_dataclass(self) else {}
+
+    def fit(self, grid: Grid, shape: tuple[int, int]) -> Grid | None:
+        """A level of `shape` with the same plans as `grid`; None if there is none."""
+        return grid if grid.shape == shape else None
+
+    def same_rules(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether a model trained with these parameters learned the rules of this domain."""
+        return True
 
     def for_grid(self, grid: Grid) -> Self:
         """This domain at the size of `grid`: itself, or a copy with changed parameters.

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import colorsys
+import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hips.arrays import Actions, Grid, Image
 from hips.domains.breadth_first import BreadthFirst
+from hips.domains.records import Level
 from hips.errors import ConfigError, ExpertError, LevelError, UnsolvableError
 
 if TYPE_CHECKING:
@@ -22,6 +25,9 @@ SEPARATOR = ";"
 """Lines that start with this separate levels in a file; the rest of the line is a comment."""
 MOST_ROWS = 1000
 """Rows of a block beyond which further ones are dropped; no domain has grids of that size."""
+MAX_TITLE = 80
+"""Characters of a title."""
+_PDDL = re.compile(r"\s*\(\s*define\b", re.IGNORECASE)
 
 
 def breadth_first_plan(
@@ -66,46 +72,83 @@ def grid_text(spec: GridSpec, state: Grid) -> str:
     return "\n".join("".join(GLYPHS[cell] for cell in row) for row in state)
 
 
-def blocks(lines: Iterable[str], most_rows: int = MOST_ROWS) -> Iterator[tuple[int, list[str]]]:
+class Block(NamedTuple):
+    """Consecutive lines of text that form a level."""
+
+    first_line: int
+    rows: list[str]
+    title: str
+
+
+def blocks(lines: Iterable[str], most_rows: int = MOST_ROWS) -> Iterator[Block]:
     """Blocks of non-blank lines with the 1-based number of their first line.
 
-    Blank lines and lines that start with `;` separate levels. A block is cut after `most_rows`
-    rows and one more, so that a file without separators needs no memory.
+    Blank lines and lines that start with `;` separate levels; the text of the last such line is
+    the title of the next one. A block is cut after `most_rows` rows and one more, so that a file
+    without separators needs no memory.
     """
-    first, rows = 0, list[str]()
+    block = Block(0, [], "")
     for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.lstrip().startswith(SEPARATOR):
-            if rows:
-                yield first, rows
-            rows = []
-        elif not rows:
-            first, rows = number, [line.rstrip()]
-        elif len(rows) <= most_rows:
-            rows.append(line.rstrip())
-    if rows:
-        yield first, rows
+        text = line.strip()
+        if not text or text.startswith(SEPARATOR):
+            if block.rows:
+                yield block
+                block = Block(0, [], "")
+            if text:
+                block = Block(0, [], shortened(text.lstrip(SEPARATOR).strip()))
+        elif not block.rows:
+            block = Block(number, [line.rstrip()], block.title)
+        elif len(block.rows) <= most_rows:
+            block.rows.append(line.rstrip())
+    if block.rows:
+        yield block
+
+
+def shortened(title: str) -> str:
+    """A title of at most `MAX_TITLE` characters."""
+    return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1] + "…"
 
 
 def scan_blocks(
     lines: Iterable[str], parse: Callable[[int, list[str]], Grid]
-) -> Iterator[Grid | LevelError]:
+) -> Iterator[Level | LevelError]:
     """The levels of the blocks of `lines`; `parse` takes a block's first line and its rows."""
-    for first, rows in blocks(lines):
+    for block in blocks(lines):
         try:
-            yield parse(first, rows)
+            yield Level(parse(block.first_line, block.rows), block.title)
         except LevelError as error:
             yield error
 
 
-def scan_grids(spec: GridSpec, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+def read_levels(domain: Domain, lines: Iterable[str]) -> Iterator[Level | LevelError]:
+    """The levels that the domain scans; an error for a text in PDDL, which is only written."""
+    head: list[str] = []
+    rest = iter(lines)
+    for line in rest:
+        head.append(line if line.strip() else "")
+        if line.strip() and not line.lstrip().startswith(SEPARATOR):
+            break
+        if len(head) > MOST_ROWS:
+            break
+    if head and _PDDL.match(head[-1]):
+        yield LevelError(
+            f"this is PDDL, which '{domain.name}' writes but does not read; give levels in the "
+            f"format '{domain.formats[0]}'",
+            len(head),
+        )
+        return
+    yield from domain.scan(chain(head, rest))
+
+
+def scan_grids(spec: GridSpec, lines: Iterable[str]) -> Iterator[Level | LevelError]:
     """Levels of exactly the spec's shape, one character per cell (`GLYPHS[i]` is symbol i)."""
     symbol = {glyph: index for index, glyph in enumerate(GLYPHS[: spec.num_symbols])}
     return scan_blocks(lines, partial(_parse_block, spec, symbol))
 
 
-def all_levels(found: Iterable[Grid | LevelError]) -> list[Grid]:
+def all_levels(found: Iterable[Level | LevelError]) -> list[Level]:
     """All scanned levels, at least one; raises the first error."""
-    levels: list[Grid] = []
+    levels: list[Level] = []
     for level in found:
         if isinstance(level, LevelError):
             raise level

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import Any, Generic
 
@@ -16,6 +17,7 @@ from hips.errors import ConfigError, HipsError, is_interrupt
 from hips.interrupts import blocked, leave_to_parent, shielded
 
 ANSWER, DONE, FAILED = "answer", "done", "failed"
+MOST_WORKERS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,10 @@ class LocalEngine:
     workers: int = 1
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise ConfigError(f"Cannot run {self.workers} workers; give at least 1.")
+        if not 1 <= self.workers <= MOST_WORKERS:
+            raise ConfigError(
+                f"Cannot run {self.workers} workers; give at least 1, at most {MOST_WORKERS}."
+            )
 
     @property
     def parallel(self) -> int:
@@ -52,9 +56,14 @@ class LocalEngine:
         first = list(islice(coming, self.workers))
         if len(first) <= 1 or self.workers == 1:
             for task in chain(first, coming):
-                work(task, lambda answer, task=task: receive(task, answer))  # type: ignore[misc]
+                work(task, partial(_deliver, receive, task))
             return
         _Pool(work, receive).run(first, coming)
+
+
+def _deliver(receive: Receive[Task, Answer], task: Task, answer: Answer) -> None:
+    with shielded():
+        receive(task, answer)
 
 
 class _Worker:

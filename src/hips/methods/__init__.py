@@ -18,7 +18,11 @@ SHIPPED = (
     "ksubs_eps",
     "adasubs",
     "adasubs_eps",
+    "guided",
+    "portfolio",
     "bc",
+    "cql",
+    "dt",
     "low_level",
     "lama",
 )

@@ -19,7 +19,7 @@ register(
         "AdaSubS",
         "subgoals at several distances, made of single-cell edits, and a verifier; not complete",
         build,
-        ("adasubs", "reach_policy", "heuristic"),
+        ("adasubs", "reach_policy", "verifier", "heuristic"),
         ("evaluation", "heuristic_weight", "close_on_generation", "precision", *VERIFIED),
         {"evaluation": "gbfs", "candidates": 1},
     )

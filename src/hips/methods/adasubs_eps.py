@@ -19,7 +19,7 @@ register(
         "AdaSubS-ε",
         "AdaSubS with single actions; complete",
         build,
-        ("adasubs", "reach_policy", "heuristic"),
+        ("adasubs", "reach_policy", "verifier", "heuristic"),
         (
             "epsilon",
             "evaluation",

@@ -13,7 +13,7 @@ from hips.models.card import Card
 from hips.models.runtime import GraphRuntime
 from hips.planner import settings as knobs
 from hips.planner.components import Components
-from hips.planner.search import DEFAULT_BATCH
+from hips.planner.options import DEFAULT_BATCH
 from hips.planner.settings import Settings, Value
 from hips.planner.solvers import Solver
 
@@ -92,6 +92,7 @@ class Method:
         defaults: its own default settings.
         obstacle: why it cannot run on a domain, apart from its model; empty if it can.
         exchangeable: groups of its parts that another model's can replace, together each.
+        has_heuristic: whether it brings a heuristic that needs no model.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Method:
     defaults: Mapping[str, Value] = field(default_factory=dict)
     obstacle: Obstacle = no_obstacle
     exchangeable: tuple[tuple[str, ...], ...] = ()
+    has_heuristic: bool = False
 
     def resolve(
         self, domain: Domain, wanted: Settings, named: str | None, card: Card | None

@@ -16,11 +16,11 @@ def build(wiring: Wiring) -> SearchSolver:
 register(
     Method(
         "low_level",
-        "single actions, no model",
+        "single actions",
         "single actions without a model; complete",
         build,
         (),
-        ("evaluation", "heuristic_weight", "close_on_generation"),
+        ("evaluation", "heuristic_weight", "close_on_generation", "width"),
         {"evaluation": "levin_ts"},
     )
 )

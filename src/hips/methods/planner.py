@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -35,12 +36,16 @@ from hips.planner.protocols import (
 from hips.planner.result import Provenance, Result
 from hips.planner.rounds import Observer
 from hips.planner.settings import Settings
+from hips.training.verdict import useless_parts
 
 Level: TypeAlias = str | Grid | Sequence[Sequence[int]]
+Runtimes: TypeAlias = dict[tuple[str, str | None], GraphRuntime]
 
-PREFERRED = ("hips_eps", "phs_star")
-"""Default methods: the first whose parts the model has."""
-WITHOUT_MODEL = "low_level"
+PREFERRED = ("portfolio", "hips_eps", "phs_star")
+"""Default methods: the first that the domain allows and whose parts the model has."""
+WITH_OWN_GENERATOR = "hips_eps"
+WITHOUT_MODEL = ("guided", "low_level")
+"""Default methods without a model: the first that the domain allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class Choice:
         named: a named set of settings, such as `paper`, overridden by `settings`.
         model: name or folder of an existing model; None for the domain's own, if any.
         execution: where and how it runs.
+        fingerprint: hash that the model must have, empty for no model; None accepts any.
+        learned_only: whether the default method leaves out what the domain knows.
     """
 
     method: str | None = None
@@ -60,6 +67,17 @@ class Choice:
     named: str | None = None
     model: str | Path | None = None
     execution: Execution = field(default_factory=Execution)
+    fingerprint: str | None = None
+    learned_only: bool = False
+
+    def pinned(self, domain: Domain) -> Choice:
+        """This choice with the model that this machine has; another one is refused elsewhere."""
+        folder = bundles.find(self.model or domain.name)
+        if folder is None:
+            return replace(self, fingerprint="")
+        is_folder = self.model is not None and folder == Path(self.model)
+        model = folder.resolve() if is_folder else self.model
+        return replace(self, model=model, fingerprint=read_card(folder).fingerprint())
 
 
 class Planner:
@@ -82,6 +100,7 @@ class Planner:
         self.domain, self.choice = domain, choice or Choice()
         self.own = own or Components()
         self._ready: dict[Domain, Ready] = {}
+        self._runtimes: Runtimes = {}
         self._lock = threading.Lock()
         # A planner that cannot search should fail now, not at the first level.
         self.prepare(domain)
@@ -145,21 +164,28 @@ class Planner:
     ) -> list[Result]:
         """Searches for plans for many levels; returns results in their order.
 
+        After Ctrl-C, the searches that have not ended are INTERRUPTED, and plans keep the length
+        that they have by then.
+
         Args:
             levels: start states; each size is a separate run.
             budget: limits of each search, and of all together.
-            improve: seconds to spend on shortening each plan.
+            improve: seconds to spend on shortening each plan, after all searches.
             seed: recorded in the results.
             observer: observes the searches; indices are those of `levels`.
         """
-        grids = [parse_level(self.domain, level) for level in levels]
         limits = budget or Budget()
         run = Run(limits, limits.deadline(), improve, seed, observer)
+        self.run(levels, run)
+        return run.in_order()
+
+    def run(self, levels: Sequence[Level], run: Run) -> None:
+        """Solves levels as part of a run, which keeps the results."""
+        grids = [parse_level(self.domain, level) for level in levels]
         for domain, indices in self._sizes(grids, run).items():
             finisher = Finisher(self.prepare(domain), indices, run)
             finisher.solve([grids[index] for index in indices])
         run.improve_held()
-        return [run.results[index] for index in range(len(grids))]
 
     def _sizes(self, grids: Sequence[Grid], run: Run) -> dict[Domain, list[int]]:
         """Indices of the levels by size; those of no size end as INVALID_INPUT."""
@@ -175,7 +201,7 @@ class Planner:
         """The wired method for a domain of one size; cached."""
         with self._lock:
             if domain not in self._ready:
-                self._ready[domain] = _wire(domain, self.choice, self.own)
+                self._ready[domain] = _wire(domain, self.choice, self.own, self._runtimes)
             return self._ready[domain]
 
 
@@ -194,18 +220,25 @@ def parse_level(domain: Domain, level: Level) -> Grid:
     return cells.astype(np.uint8)
 
 
-def _wire(domain: Domain, choice: Choice, own: Components) -> Ready:
-    """Chooses method and model for a domain of one size, and wires them."""
+def _wire(domain: Domain, choice: Choice, own: Components, runtimes: Runtimes) -> Ready:
+    """Chooses method and model for a domain of one size, and wires them.
+
+    Sizes that use the same model share its graphs in `runtimes`.
+    """
     found, note = find_model(domain, choice, own)
     card = None if found is None else found.card
-    method = _method(choice, card, own)
+    method = _method(domain, choice, card, own)
+    note = note or _without_useless(method, choice, card, own)
     obstacle = method.obstacle(domain)
     if obstacle:
         raise ModelError(f"Method '{method.name}' cannot run here: {obstacle}.")
     settings = complete_settings(domain, choice, method, card, own)
     runtime = None
     if found is not None and method.parts:
-        runtime = _runtime(found, settings, choice.execution)
+        key = (found.card.fingerprint(), settings.precision)
+        if key not in runtimes:
+            runtimes[key] = _runtime(found, settings, choice.execution)
+        runtime = runtimes[key]
     solver = method.build(Wiring(domain, settings, runtime, choice.execution, own))
     provenance = Provenance(
         method.name,
@@ -228,6 +261,7 @@ def find_model(domain: Domain, choice: Choice, own: Components) -> tuple[Bundle 
         return None, ""
     name = choice.model or domain.name
     folder = bundles.find(name)
+    _check_fingerprint(name, folder, choice.fingerprint)
     replaced = own != Components()
     if folder is None:
         if choice.model is not None:
@@ -236,40 +270,76 @@ def find_model(domain: Domain, choice: Choice, own: Components) -> tuple[Bundle 
             raise ModelError(
                 f"Method '{method.name}' needs a trained model, and none is installed for "
                 f"'{domain.name}'. Train one with `hips train {domain.name}`, name one with "
-                f"--model, or use --method {WITHOUT_MODEL}."
+                f"--model, or use --method {without_model(domain).name}."
             )
         return None, ""
     card = read_card(folder)
     misfit = card.misfit(domain)
     if misfit is None or choice.model is not None:
         return bundles.load(folder, domain), ""
-    if method is not None:
+    if method is not None and not replaced:
         raise ModelError(
             f"Method '{method.name}' needs a model of this size; the model '{name}' is {misfit}. "
-            f"Use --method {WITHOUT_MODEL} to search without it."
+            f"Use --method {without_model(domain).name} to search without it."
         )
     jumps = own.generator is not None or choice.settings.generator is not None
-    instead = "without it" if jumps else "with single actions instead"
+    fallback = without_model(domain) if not replaced else methods.get(WITHOUT_MODEL[-1])
+    instead = "without it" if jumps else f"by {fallback.label}"
     return None, f"The model '{name}' is {misfit}; searched {instead}."
 
 
-def _method(choice: Choice, card: Card | None, own: Components) -> Method:
+def without_model(domain: Domain) -> Method:
+    """The best method on a domain that needs no model."""
+    return next(one for one in map(methods.get, WITHOUT_MODEL) if not one.obstacle(domain))
+
+
+def _check_fingerprint(name: str | Path, folder: Path | None, wanted: str | None) -> None:
+    """Rejects a model that differs from the one that the process with the command has."""
+    found = "" if folder is None else read_card(folder).fingerprint()
+    if wanted is not None and found != wanted:
+        here, there = (one[:12] if one else "missing" for one in (found, wanted))
+        raise ModelError(
+            f"The model '{name}' on the node {platform.node()} ({here}) is not that of the machine "
+            f"that started the command ({there}). Install the same model on every node, or put it "
+            f"into a shared folder that {bundles.SEARCH_VARIABLE} names on every node."
+        )
+
+
+def _method(domain: Domain, choice: Choice, card: Card | None, own: Components) -> Method:
     """The requested method, or the best that the model and the user's components allow."""
     if choice.method is not None:
         method = methods.get(choice.method)
-        missing = [part for part in method.parts if card is not None and part not in card.parts]
-        if missing and own == Components():
+        missing = [] if card is None else [p for p in method.parts if p not in card.parts]
+        if card is not None and missing and own == Components():
             raise ModelError(
                 f"Method '{method.name}' needs the part '{missing[0]}', which the model does not "
-                f"have. It has: {', '.join(card.parts) if card else 'none'}."
+                f"have. It has: {', '.join(card.parts)}. Train one with "
+                f"`hips train {card.domain} --parts {method.parts[0]}` and name it with --model."
             )
         return method
     if own.generator is not None or choice.settings.generator is not None:
-        return methods.get(PREFERRED[0])
-    for name in PREFERRED if card is not None else ():
-        if set(methods.get(name).parts) <= set(card.parts if card else ()):
-            return methods.get(name)
-    return methods.get(WITHOUT_MODEL)
+        return methods.get(WITH_OWN_GENERATOR)
+    # What the domain knows would compete with the user's components.
+    alone = own == Components() and not choice.learned_only
+    usable = set() if card is None else set(card.parts) - set(useless_parts(card.facts))
+    for method in map(methods.get, PREFERRED if alone else PREFERRED[1:]):
+        if card is not None and set(method.parts) <= usable and not method.obstacle(domain):
+            return method
+    return without_model(domain) if alone else methods.get(WITHOUT_MODEL[-1])
+
+
+def _without_useless(method: Method, choice: Choice, card: Card | None, own: Components) -> str:
+    """A note if the default method leaves out a part that the model's card calls useless."""
+    if card is None or choice.method is not None or own != Components():
+        return ""
+    better = methods.get(WITH_OWN_GENERATOR)
+    useless = set(useless_parts(card.facts)) - set(method.parts)
+    missed = [part for part in better.parts if part in useless]
+    if not missed or not set(better.parts) <= set(card.parts):
+        return ""
+    reason = card.facts["verdict"]["parts"][missed[0]]["reason"]
+    found = f"The card calls the part '{missed[0]}' useless ({reason}); searched without it."
+    return f"{found} --method {better.name} uses it all the same."
 
 
 def complete_settings(
@@ -277,7 +347,7 @@ def complete_settings(
 ) -> Settings:
     """Complete settings: the wanted ones, adapted to the components and the device."""
     follows: dict[str, str] = {}
-    if card is None and own.heuristic is None:
+    if card is None and own.heuristic is None and not method.has_heuristic:
         usual = str(method.defaults.get("evaluation", "levin_ts"))
         follows["evaluation"] = "levin_ts" if resolve(usual).uses_heuristic else usual
     elif own.heuristic is not None and not method.parts:

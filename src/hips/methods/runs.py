@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -13,10 +14,11 @@ from hips.domains.base import Domain
 from hips.errors import is_interrupt
 from hips.interrupts import shielded
 from hips.planner.budget import Budget
-from hips.planner.improve import improve
+from hips.planner.improve import Improvement
 from hips.planner.outcomes import Outcome
+from hips.planner.protocols import Heuristic
 from hips.planner.result import Provenance, Result
-from hips.planner.rounds import Observer, Round
+from hips.planner.rounds import Observer, Round, StopSearch
 from hips.planner.solvers import Solver
 
 
@@ -37,21 +39,20 @@ class Ready:
 
 @dataclass(slots=True)
 class Run:
-    """The state of one call of `Planner.solve_many`.
+    """The state of one call of `Planner.run`.
 
-    A plan is improved as soon as it is found, unless the call has a limit on its total time. Then
-    solved levels wait until every search has ended, so that no improvement spends the time of
+    Plans are improved after every search has ended, so that no improvement spends the time of
     another level's search.
 
     Attributes:
         budget: limits of each search, and of all together.
-        deadline: `time.monotonic()` at which all searches end.
+        deadline: `time.monotonic()` at which all searches and improvements end.
         improve: seconds to spend on shortening each plan.
         seed: recorded in the results.
         observer: the user's.
         results: by index of the level.
-        held: indices of solved levels whose plans wait for improvement.
-        stopped: whether Ctrl-C or an observer ended the searches.
+        held: solved levels whose plans wait for improvement, with the heuristic of their solver.
+        stopped: whether Ctrl-C or an observer ended the searches or the improvement.
     """
 
     budget: Budget
@@ -60,12 +61,16 @@ class Run:
     seed: int | None = None
     observer: Observer | None = None
     results: dict[int, Result] = field(default_factory=dict)
-    held: list[int] = field(default_factory=list)
+    held: dict[int, Heuristic | None] = field(default_factory=dict)
     stopped: bool = False
 
     def left(self) -> Budget:
         """The budget of the next searches."""
         return self.budget.until(self.deadline)
+
+    def in_order(self) -> list[Result]:
+        """All results, after the end of the run."""
+        return [self.results[index] for index in range(len(self.results))]
 
     def report(self, index: int, result: Result) -> None:
         """Keeps a final result and passes it to the observer."""
@@ -74,36 +79,42 @@ class Run:
             if self.observer is not None:
                 self.observer.on_result(index, result)
 
-    def finish(self, index: int, result: Result) -> None:
-        """Takes the result of a search: improves its plan, now or after all searches."""
-        if not (result.solved and self.improve > 0):
-            self.report(index, result)
-        elif self.budget.max_total_seconds is None:
-            self.report(index, _improved(result, self.improve))
-        else:
+    def finish(self, index: int, result: Result, heuristic: Heuristic | None) -> None:
+        """Takes the result of a search; a plan to improve waits for the other searches."""
+        if result.solved and self.improve > 0:
             self.results[index] = result
-            self.held.append(index)
+            self.held[index] = heuristic
+        else:
+            self.report(index, result)
 
     def improve_held(self) -> None:
-        """Improves the waiting plans; each gets an equal share of the time left."""
+        """Improves the waiting plans; each gets an equal share of the time left.
+
+        After Ctrl-C, the plan at hand counts as improved so far, the others as they were found.
+        """
         while self.held:
-            index = self.held.pop(0)
-            left = self.left().max_total_seconds or 0.0
-            share = 0.0 if self.stopped else left / (len(self.held) + 1)
-            result = self.results[index]
+            index = next(iter(self.held))
+            improvement = Improvement(self.results[index], self.held[index], self.budget.max_memory)
             try:
-                result = _improved(result, min(self.improve, share))
+                if not self.stopped:
+                    improvement.run(self._share(), partial(self._on_plan, index))
+            except StopSearch:
+                self.stopped = True
             except (KeyboardInterrupt, SystemError) as error:
                 if not is_interrupt(error):
                     raise
                 self.stopped = True
-            self.report(index, result)
+            del self.held[index]
+            self.report(index, improvement.result)
 
+    def _share(self) -> float:
+        """Seconds for the next of the waiting plans."""
+        left = self.left().max_total_seconds
+        return self.improve if left is None else min(self.improve, left / len(self.held))
 
-def _improved(result: Result, seconds: float) -> Result:
-    if result.domain is None or result.start is None:
-        return result
-    return improve(result.domain, result.start, result, seconds)
+    def _on_plan(self, index: int, result: Result) -> None:
+        if self.observer is not None:
+            self.observer.on_plan(index, result)
 
 
 class Finisher(Observer):
@@ -123,7 +134,7 @@ class Finisher(Observer):
             if index in run.results:
                 continue
             run.stopped = True
-            # Ctrl-C during its improvement: the plan counts as it was found.
+            # Ctrl-C while its result was passed on: the result counts as it was found.
             if result.outcome is Outcome.INTERRUPTED:
                 run.results[index] = self.complete(result)
             else:
@@ -141,5 +152,6 @@ class Finisher(Observer):
             self.run.observer.on_round(dataclasses.replace(round, expanded=expanded))
 
     def on_result(self, index: int, result: Result) -> None:
-        """Improves the plan and passes the result on."""
-        self.run.finish(self.indices[index], self.complete(result))
+        """Passes the result on."""
+        heuristic = self.ready.solver.heuristic
+        self.run.finish(self.indices[index], self.complete(result), heuristic)

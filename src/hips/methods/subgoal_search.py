@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from hips.errors import ModelError
 from hips.methods.base import Wiring
-from hips.methods.wiring import wire
+from hips.methods.wiring import runtime_with, wire
 from hips.parts.adasubs import adapter as adasubs
 from hips.parts.ksubs import adapter as ksubs
 from hips.parts.reach_policy import adapter as reach_policy
+from hips.parts.verifier import adapter as verifier
 from hips.planner.components import make_expander
 from hips.planner.evaluations import configured
 from hips.planner.expander import Hybrid
@@ -32,17 +33,17 @@ def adasubs_solver(wiring: Wiring, *, actions: bool) -> SearchSolver:
 
     With ε → 0, actions are the last stage; otherwise they are part of the first one.
     """
-    settings, runtime, domain = wiring.settings, wiring.runtime, wiring.domain
-    if runtime is None or adasubs.GRAPH not in runtime:
-        raise ModelError("This method needs a model with the part 'adasubs'; see `hips train`.")
+    settings, domain = wiring.settings, wiring.domain
+    runtime = runtime_with(wiring, "adasubs", adasubs.GRAPH)
     components = wire(wiring, subgoals=False)
     policy = reach_policy.LearnedReachPolicy(runtime)
+    judge = verifier.LearnedVerifier(runtime_with(wiring, "verifier", verifier.GRAPH))
     limits = RolloutLimits(
         settings.horizon or domain.preset.horizon, settings.chunk_confidence or 1.0
     )
     reacher = VerifiedReach(
         policy,
-        policy,
+        judge,
         limits,
         limits.horizon,
         float(settings.verifier_reject or 0.0),
@@ -62,14 +63,14 @@ def adasubs_solver(wiring: Wiring, *, actions: bool) -> SearchSolver:
         configured(settings.evaluation or "gbfs", settings.rerooting),
         bool(settings.close_on_generation),
         wiring.execution.batch,
+        settings.width or 1,
     )
 
 
 def ksubs_solver(wiring: Wiring, *, actions: bool) -> SearchSolver:
     """A search over the subgoals of kSubS, with or without low-level actions."""
-    settings, runtime, domain = wiring.settings, wiring.runtime, wiring.domain
-    if runtime is None or ksubs.GRAPH not in runtime:
-        raise ModelError("This method needs a model with the part 'ksubs'; see `hips train`.")
+    settings, domain = wiring.settings, wiring.domain
+    runtime = runtime_with(wiring, "ksubs", ksubs.GRAPH)
     generator = ksubs.generator(
         runtime,
         domain.spec.num_symbols,
@@ -89,4 +90,5 @@ def ksubs_solver(wiring: Wiring, *, actions: bool) -> SearchSolver:
         configured(settings.evaluation or "gbfs", settings.rerooting),
         bool(settings.close_on_generation),
         wiring.execution.batch,
+        settings.width or 1,
     )

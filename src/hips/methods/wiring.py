@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar, cast
 
 import numpy as np
@@ -33,6 +34,7 @@ SEARCH = (
     "heuristic_weight",
     "legality_check",
     "close_on_generation",
+    "width",
     "precision",
 )
 """Settings of every search with a model."""
@@ -44,6 +46,7 @@ JUMPS = (
     "chunk_confidence",
     "horizon",
     "rollout_retries",
+    "rollouts",
     "pass_goals",
     "decoding",
     "equal_subgoals",
@@ -63,7 +66,9 @@ class CellDecoder:
         return np.asarray(scores.argmax(axis=-1), dtype=np.uint8)
 
 
-def search_solver(wiring: Wiring, *, subgoals: bool, actions: bool) -> SearchSolver:
+def search_solver(
+    wiring: Wiring, *, subgoals: bool, actions: bool, prune_dead: bool = False
+) -> SearchSolver:
     """A best-first search over subgoals, actions, or both."""
     settings = wiring.settings
     components = wire(wiring, subgoals=subgoals)
@@ -75,12 +80,30 @@ def search_solver(wiring: Wiring, *, subgoals: bool, actions: bool) -> SearchSol
     expander = make_expander(
         wiring.domain, components, settings, subgoals=subgoals, actions=actions
     )
+    if prune_dead:
+        expander = replace(expander, rules=replace(expander.rules, prune_dead=True))
     return SearchSolver(
         expander,
         configured(settings.evaluation or "phs_hat", settings.rerooting),
         bool(settings.close_on_generation),
         wiring.execution.batch,
+        settings.width or 1,
     )
+
+
+def runtime_with(wiring: Wiring, part: str, graph: str) -> GraphRuntime:
+    """The graphs of the model, which must have those of a part.
+
+    Raises:
+        ModelError: there is no model, or it lacks the part.
+    """
+    runtime = wiring.runtime
+    if runtime is None or graph not in runtime:
+        raise ModelError(
+            f"This method needs a model with the part '{part}'; train one with "
+            f"`hips train {wiring.domain.name} --parts {part}` and name it with --model."
+        )
+    return runtime
 
 
 def wire(wiring: Wiring, subgoals: bool = True) -> Components:

@@ -86,6 +86,8 @@ class Card:
             return f"made for grids of {size}, not {spec.height}×{spec.width}"
         if [spec.num_symbols, spec.num_actions] != [trained["symbols"], trained["actions"]]:
             return "made for another alphabet or other actions"
+        if not domain.same_rules(self.parameters):
+            return "made for other rules of the same domain"
         return None
 
     def to_json(self) -> dict[str, Any]:

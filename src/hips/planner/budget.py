@@ -14,6 +14,7 @@ from hips.errors import ConfigError
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 CGROUP_USE = Path("/sys/fs/cgroup/memory.current")
 GUARDED_SHARE = 0.8
+LARGEST = (1 << 63) - 1
 UNKNOWN_MEMORY = 4 << 30
 """Assumed free memory on systems that do not report it."""
 
@@ -43,6 +44,8 @@ class Budget:
     def __post_init__(self) -> None:
         for name in self.__slots__:
             value = getattr(self, name)
+            if isinstance(value, int) and value > LARGEST:
+                raise ConfigError(f"{name} has too many digits; omit it for no limit.")
             if value is not None and (math.isnan(value) or value < 0):
                 raise ConfigError(f"{name} = {value} is invalid; give 0 or more.")
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hips.arrays import Bools, Floats, Grids, Ints, Ints32
+from hips.arrays import ActionLog, Bools, Floats, Grids, Ints, Ints32
 from hips.planner.protocols import DynamicsMode, Heuristic
 from hips.planner.rollouts import Rollouts
 
@@ -26,6 +26,8 @@ class Fate(IntEnum):
     """It is the state itself, or a duplicate of another proposal."""
     UNREACHED = 3
     """The reach policy did not reach it."""
+    PENDING = 4
+    """It became a child whose rollout is left for later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Costs:
 
     @property
     def proposals(self) -> Ints:
-        """Proposed subgoals by `Fate`, `[B, 4]`; a view that can be updated."""
+        """Proposed subgoals by `Fate`, `[B, F]`; a view that can be updated."""
         return self.counts[:, -len(Fate) :]
 
 
@@ -97,6 +99,8 @@ class Children:
         actions: `[S, L]`, action lists of the S subgoals.
         costs: costs of the expansion.
         rejected: proposals that did not become children, if requested by `explain`.
+        pending: `[M]`, whether the rollout to the child is left for later: its length is an
+            estimate, and `connect` finds its actions. None if it is so for none.
     """
 
     parents: Ints
@@ -106,9 +110,10 @@ class Children:
     kinds: Ints32
     tiers: npt.NDArray[np.uint8]
     exact: Bools
-    actions: npt.NDArray[np.uint8]
+    actions: ActionLog
     costs: Costs
     rejected: Rejected | None = None
+    pending: Bools | None = None
 
 
 class Expander(Protocol):
@@ -138,7 +143,10 @@ class Expander(Protocol):
         ...
 
     def connect(self, starts: Grids, targets: Grids) -> Rollouts:
-        """The actions of pending edges from `starts` to `targets`, both `[M, H, W]`."""
+        """The actions of pending edges from `starts` to `targets`, both `[M, H, W]`.
+
+        `policy_calls` counts the rows of all networks.
+        """
         ...
 
 

@@ -9,14 +9,15 @@ from typing import Protocol
 
 import numpy as np
 
-from hips.arrays import Actions, Bools, Grid, Grids, Ints
+from hips.arrays import Actions, Bools, Floats, Grid, Grids, Ints
 from hips.domains.base import Domain
-from hips.errors import ContractError, is_interrupt
+from hips.errors import ContractError
 from hips.planner.budget import Budget
+from hips.planner.gathering import Report, gather
 from hips.planner.outcomes import Outcome
 from hips.planner.protocols import ActionPolicy, calls_of
 from hips.planner.result import Result, Segment, Statistics
-from hips.planner.rounds import Observer, StopSearch
+from hips.planner.rounds import Observer
 from hips.planner.validate import find_fault, is_plan
 
 DEFAULT_BATCH = 64
@@ -29,14 +30,20 @@ class Episodes:
     Attributes:
         states: one `[B, H, W]` per time step, the current one last.
         actions: one `[B]` per step taken.
+        notes: what the policy chose to remember: any number of arrays `[B, …]`.
     """
 
     states: list[Grids]
     actions: list[Actions] = field(default_factory=list)
+    notes: list[Floats] = field(default_factory=list)
 
     def select(self, rows: Ints) -> Episodes:
         """The episodes at `rows`."""
-        return Episodes([s[rows] for s in self.states], [a[rows] for a in self.actions])
+        return Episodes(
+            [states[rows] for states in self.states],
+            [actions[rows] for actions in self.actions],
+            [notes[rows] for notes in self.notes],
+        )
 
 
 class ClosedLoopPolicy(Protocol):
@@ -72,11 +79,13 @@ class ClosedLoopSolver:
         policy: chooses the actions.
         max_steps: cap on the steps of an episode; beyond it the level is UNSOLVED_INCOMPLETE.
         batch: episodes in lockstep.
+        heuristic: a policy has none.
     """
 
     policy: ClosedLoopPolicy
     max_steps: int
     batch: int = DEFAULT_BATCH
+    heuristic: None = None
 
     def solve_many(
         self,
@@ -87,14 +96,8 @@ class ClosedLoopSolver:
     ) -> list[Result]:
         """Acts in all levels, `batch` at a time."""
         deadline = budget.deadline()
-        results: dict[int, Result] = {}
 
-        def report(index: int, result: Result) -> None:
-            results[index] = result
-            if observer is not None:
-                observer.on_result(index, result)
-
-        try:
+        def work(report: Report) -> None:
             valid = []
             for index, level in enumerate(levels):
                 if fault := find_fault(domain, level):
@@ -103,15 +106,11 @@ class ClosedLoopSolver:
                     valid.append(index)
             for first in range(0, len(valid), self.batch):
                 chunk = valid[first : first + self.batch]
-                for place, result in self._roll(
-                    domain, [levels[i] for i in chunk], budget, deadline
-                ).items():
+                chosen = [levels[index] for index in chunk]
+                for place, result in self._roll(domain, chosen, budget, deadline).items():
                     report(chunk[place], result)
-        except (KeyboardInterrupt, SystemError, StopSearch) as error:
-            if not (isinstance(error, StopSearch) or is_interrupt(error)):
-                raise
-        interrupted = [Result(Outcome.INTERRUPTED, start=one, domain=domain) for one in levels]
-        return [results.get(index, rest) for index, rest in enumerate(interrupted)]
+
+        return gather(domain, levels, observer, work)
 
     def _roll(
         self, domain: Domain, levels: Sequence[Grid], budget: Budget, deadline: float
@@ -174,12 +173,12 @@ class ClosedLoopSolver:
             elapsed_seconds=spent[1],
         )
         if outcome is not Outcome.SOLVED:
-            return Result(outcome, statistics=statistics, start=start, domain=domain)
+            return Result(outcome, statistics=statistics)
         if not is_plan(domain, start, actions):
             raise ContractError(f"'{domain.name}': `step` must be deterministic")
         names = domain.spec.action_names(actions)
         segments = tuple(Segment("action", name, 1) for name in names)
-        return Result(outcome, names, segments, statistics, start=start, domain=domain)
+        return Result(outcome, names, segments, statistics)
 
 
 def _checked(actions: Actions, domain: Domain, count: int) -> Actions:

@@ -18,8 +18,9 @@ from hips.planner.protocols import (
     ReachPolicy,
     SubgoalGenerator,
 )
+from hips.planner.reaching import LateReach
 from hips.planner.rollouts import RolloutLimits
-from hips.planner.settings import Settings, defaults
+from hips.planner.settings import EAGER, FORESEEN, Settings, defaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,13 @@ def make_expander(
     policy = components.action_policy or UniformPolicy(domain.spec.num_actions)
     if not subgoals:
         policy = tempered(policy, float(chosen.prior_temperature or 1.0))
+    limits = RolloutLimits(
+        chosen.horizon or domain.preset.horizon,
+        float(chosen.chunk_confidence or 1.0),
+        float(chosen.min_reach_probability or 0.0),
+        int(chosen.rollout_retries or 0),
+        bool(chosen.pass_goals),
+    )
     return Hybrid(
         domain,
         components.generator if subgoals else None,
@@ -80,12 +88,16 @@ def make_expander(
         weighted(components.heuristic, float(chosen.heuristic_weight or 1.0)),
         mode,
         components.dynamics,
-        RolloutLimits(
-            chosen.horizon or domain.preset.horizon,
-            float(chosen.chunk_confidence or 1.0),
-            float(chosen.min_reach_probability or 0.0),
-            int(chosen.rollout_retries or 0),
-            bool(chosen.pass_goals),
-        ),
+        limits,
         ExpansionRules(chosen.equal_subgoals == "sum", bool(chosen.legality_check)),
+        _reacher(components.reach_policy, chosen, limits) if subgoals else None,
     )
+
+
+def _reacher(
+    policy: ReachPolicy | None, settings: Settings, limits: RolloutLimits
+) -> LateReach | None:
+    """Rollouts for later, if the settings want them so."""
+    if policy is None or settings.rollouts == EAGER:
+        return None
+    return LateReach(policy, limits, settings.rollouts == FORESEEN, (limits.horizon + 1) // 2)

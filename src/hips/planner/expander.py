@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hips.arrays import Bools, Floats, Grids, Ints, Ints32
+from hips.arrays import ActionLog, Bools, Floats, Grids, Ints, Ints32
 from hips.domains.base import Domain
 from hips.errors import ConfigError, ContractError
 from hips.planner import rollouts
@@ -34,7 +34,7 @@ from hips.planner.protocols import (
     calls_of,
     checked_log_probabilities,
 )
-from hips.planner.rollouts import Reacher, RolloutLimits, Simulator
+from hips.planner.rollouts import Reacher, RolloutLimits, Simulator, takes_learned_dynamics
 from hips.planner.settings import TO_ZERO
 from hips.planner.stopwatch import Stopwatch
 
@@ -50,8 +50,9 @@ class _Edges:
     log_probabilities: Floats
     lengths: Ints
     kinds: Ints32
-    actions: npt.NDArray[np.uint8]
+    actions: ActionLog
     exact: Bools | None = None
+    pending: Bools | None = None
 
 
 class _Books:
@@ -76,10 +77,12 @@ class ExpansionRules:
             not, the largest.
         check_learned: whether states of learned dynamics must be legal. Where true steps follow
             learned ones they must be in any case: the rules are undefined on other grids.
+        prune_dead: whether children that the domain proves dead are dropped.
     """
 
     sum_equal: bool = True
     check_learned: bool = True
+    prune_dead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ class Hybrid:
         dynamics: learned dynamics, for modes other than `TRUE`.
         limits: limits of a rollout to a subgoal; None takes the domain's horizon.
         rules: which children count, and how much.
-        reacher: another way to subgoals than rollouts of `reach_policy`, in the true domain.
+        reacher: another way to subgoals than rollouts of `reach_policy` at once.
     """
 
     domain: Domain
@@ -124,7 +127,8 @@ class Hybrid:
             raise ConfigError(
                 f"Dynamics '{self.mode.value}' needs learned dynamics; give a model with them."
             )
-        if self.mode is not DynamicsMode.TRUE and self.reacher is not None:
+        learned = self.mode is not DynamicsMode.TRUE
+        if learned and self.reacher is not None and not takes_learned_dynamics(self.reacher):
             raise ConfigError("Only rollouts of a reach policy can use learned dynamics.")
         if self.limits is None:
             object.__setattr__(self, "limits", RolloutLimits(self.domain.preset.horizon))
@@ -146,8 +150,10 @@ class Hybrid:
         """The actions of pending edges, which only a `reacher` leaves."""
         if self.reacher is None:
             raise ContractError("an edge has no actions, and there is nothing to find them with")
-        simulator = Simulator(self.domain.step, self.domain.is_goal)
-        return self.reacher.connect(simulator, starts, targets)
+        ends = self.reacher.connect(self._simulator(), starts, targets)
+        success = np.zeros(len(starts), dtype=np.bool_)
+        success[self._valid(ends.states, ends.success, starts, np.arange(len(starts)))] = True
+        return replace(ends, success=success)
 
     # -- subgoals ------------------------------------------------------------------------------
 
@@ -179,6 +185,8 @@ class Hybrid:
         fates[screened.rows] = Fate.UNREACHED
         fates[screened.rows[valid]] = Fate.REPEATED
         fates[screened.rows[kept]] = Fate.KEPT
+        if ends.pending is not None:
+            fates[screened.rows[kept[ends.pending[kept]]]] = Fate.PENDING
         books.costs.proposals[:] = count_fates(ordered.parents, fates, len(states))
         if explain:
             books.rejected = rejections(ordered, fates, ends.states)
@@ -190,6 +198,7 @@ class Hybrid:
             usable.codes[kept].astype(np.int32),
             ends.actions[kept],
             None if ends.exact is None else ends.exact[kept],
+            None if ends.pending is None else ends.pending[kept],
         )
 
     def _shared_actions(self, proposals: Proposals) -> Floats | None:
@@ -203,8 +212,7 @@ class Hybrid:
         """Rolls out towards every target, or executes every action list."""
         assert self.limits is not None
         learned = self.mode is not DynamicsMode.TRUE
-        is_goal = self.domain.is_goal if self.limits.pass_goals else rollouts.no_goal
-        simulator = Simulator(self._step_function(learned).step, is_goal)
+        simulator = self._simulator()
         starts, parents = states[proposals.parents], proposals.parents
         if proposals.actions is not None:
             ends = rollouts.execute(simulator, starts, proposals.actions)
@@ -223,6 +231,12 @@ class Hybrid:
             np.maximum.at(books.calls, parents, ends.simulated)
         return ends
 
+    def _simulator(self) -> Simulator:
+        """The dynamics of subgoals."""
+        assert self.limits is not None
+        is_goal = self.domain.is_goal if self.limits.pass_goals else rollouts.no_goal
+        return Simulator(self._step_function(self.mode is not DynamicsMode.TRUE).step, is_goal)
+
     def _count_reach(self, books: _Books, parents: Ints, rows: Ints) -> None:
         np.add.at(books.network, parents, rows)
         np.add.at(books.reach, parents, rows)
@@ -238,9 +252,15 @@ class Hybrid:
         """Indices of `wanted` grids that differ from their parent; learned ones must be legal."""
         rows = np.flatnonzero(wanted)
         rows = rows[differ(pack(candidates[rows]), pack(states[parents[rows]]))]
-        if self.mode is DynamicsMode.TRUE or not self._checks_legality or not len(rows):
+        if self.mode is not DynamicsMode.TRUE and self._checks_legality and len(rows):
+            rows = rows[self.domain.is_legal(candidates[rows], states[parents[rows]])]
+        return self._alive(rows, candidates)
+
+    def _alive(self, rows: Ints, candidates: Grids) -> Ints:
+        """The `rows` whose states the domain does not prove dead, if the search prunes."""
+        if not self.rules.prune_dead or not len(rows):
             return rows
-        return rows[self.domain.is_legal(candidates[rows], states[parents[rows]])]
+        return rows[~self.domain.is_dead(candidates[rows])]
 
     # -- actions -------------------------------------------------------------------------------
 
@@ -260,7 +280,7 @@ class Hybrid:
             if self._checks_legality:
                 applicable &= self.domain.is_legal(reached, repeated)
         log_probabilities = self._action_log_probabilities(states, books)
-        rows = np.flatnonzero(applicable)
+        rows = self._alive(np.flatnonzero(applicable), reached)
         parents = rows // num_actions
         return _Edges(
             parents,
@@ -268,7 +288,7 @@ class Hybrid:
             normalise(log_probabilities.reshape(-1)[rows], parents, count),
             np.ones(len(rows), dtype=np.int64),
             ~actions[rows].astype(np.int32),
-            np.zeros((0, 0), dtype=np.uint8),
+            np.zeros((0, 0), dtype=np.uint16),
         )
 
     def _action_log_probabilities(self, states: Grids, books: _Books) -> Floats:
@@ -303,6 +323,7 @@ class Hybrid:
             subgoals.actions,
             books.costs,
             books.rejected,
+            _padded(subgoals.pending, len(tiers)),
         )
 
     def _shares(self, count: int, subgoals: Ints, actions: Ints) -> Floats | float:
@@ -327,7 +348,16 @@ def _joined(subgoals: npt.NDArray[T], actions: npt.NDArray[T]) -> npt.NDArray[T]
     return np.concatenate([subgoals, actions]) if len(actions) else subgoals
 
 
+def _padded(subgoals: Bools | None, count: int) -> Bools | None:
+    """The flags of subgoals, followed by False for actions; None stays None."""
+    if subgoals is None:
+        return None
+    found = np.zeros(count, dtype=np.bool_)
+    found[: len(subgoals)] = subgoals
+    return found
+
+
 def _no_edges(states: Grids) -> _Edges:
     none = np.zeros(0, dtype=np.int64)
-    no_actions = np.zeros((0, 0), dtype=np.uint8)
+    no_actions = np.zeros((0, 0), dtype=np.uint16)
     return _Edges(none, states[:0], np.zeros(0), none, none.astype(np.int32), no_actions)

@@ -1,96 +1,116 @@
-"""Anytime plan improvement: cuts loops and replaces segments by exact search."""
+"""Anytime improvement of plans: better and better ones until the time is spent."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import numpy as np
 
-from hips.arrays import Actions, Grid, Grids
+from hips.arrays import Actions, Grid
 from hips.domains.base import Domain, replay
-from hips.domains.breadth_first import BreadthFirst
-from hips.errors import ContractError
-from hips.planner.result import Result, Segment
+from hips.planner.budget import available_bytes
+from hips.planner.protocols import Heuristic
+from hips.planner.result import FoundPlan, Result, Segment
+from hips.planner.shortcuts import shortcuts
+from hips.planner.state_graph import GraphFullError, Path, StateGraph
 from hips.planner.validate import is_plan
 
-FIRST_EFFORT, LAST_EFFORT, EFFORT_GROWTH = 64, 1 << 20, 4
-"""State limits of the exact searches, one per sweep: each sweep looks further than the last."""
+MAX_BYTES = 1 << 30
+"""Memory of the states around a plan, unless less is allowed or free."""
 
 
-def improve(domain: Domain, start: Grid, result: Result, seconds: float) -> Result:
-    """The same result with an equally long or shorter plan, after about `seconds` at most."""
-    if not result.solved or not result.plan or seconds <= 0:
-        return result
-    actions = domain.spec.action_indices(result.plan)
-    shorter = shorten(domain, start, actions, seconds)
-    if len(shorter) >= len(actions):
-        return result
-    if not is_plan(domain, start, shorter):
-        raise ContractError(
-            f"'{domain.name}': a shortened plan fails on replay; `step` must be deterministic"
-        )
-    segments = (Segment("improved", "", len(shorter)),)
-    return dataclasses.replace(
-        result, plan=domain.spec.action_names(shorter), segments=segments if len(shorter) else ()
-    )
+class Improvement:
+    """Shortens the plan of a result.
+
+    The plans found, one after the other, are always the same; the clock only decides how many of
+    them there is time for.
+
+    Attributes:
+        result: the result with the best plan so far; kept when the work is interrupted.
+
+    Args:
+        result: a result with its level and domain.
+        heuristic: guides the search for better plans; None searches without.
+        max_memory: bytes of the states kept, if less than `MAX_BYTES`.
+    """
+
+    def __init__(
+        self, result: Result, heuristic: Heuristic | None = None, max_memory: int | None = None
+    ) -> None:
+        self.result = result
+        self.heuristic = heuristic
+        limits = [MAX_BYTES, available_bytes() // 2, *([] if max_memory is None else [max_memory])]
+        self.max_bytes = min(limits)
+
+    def run(self, seconds: float, report: Callable[[Result], None] | None = None) -> Result:
+        """Looks for shorter plans for `seconds`, or until there is none.
+
+        Args:
+            seconds: time to spend.
+            report: called with the result of every better plan.
+        """
+        began = time.perf_counter()
+        first = self.result
+        if not first.solved or first.domain is None or first.start is None or seconds <= 0:
+            return first
+        spent = first.statistics.seconds
+        history = (FoundPlan(spent, len(first.plan)),)
+        self.result = dataclasses.replace(first, history=history)
+        graph = StateGraph(first.domain, np.asarray(first.start), self.max_bytes)
+        with suppress(GraphFullError):
+            for path in self._paths(graph):
+                passed = time.perf_counter() - began
+                if path is not None and not self._keep(path, spent + passed, report):
+                    break
+                if passed >= seconds:
+                    break
+        return self.result
+
+    def _paths(self, graph: StateGraph) -> Iterator[Path | None]:
+        """The plan without loops and detours, then shorter ones, with None in between."""
+        actions = graph.domain.spec.action_indices(self.result.plan)
+        best = lay_out(graph, actions)
+        yield best
+        yield from shortcuts(graph, best, self.heuristic)
+
+    def _keep(self, path: Path, moment: float, report: Callable[[Result], None] | None) -> bool:
+        """Keeps a shorter plan; False if it fails on replay, so that no later one is trusted."""
+        domain, start = self.result.domain, self.result.start
+        assert domain is not None
+        assert start is not None
+        if not is_plan(domain, start, path.actions):
+            return False
+        if len(path) < len(self.result.plan):
+            self.result = dataclasses.replace(
+                self.result,
+                plan=domain.spec.action_names(path.actions),
+                segments=(Segment("improved", "", len(path)),) if len(path) else (),
+                history=(*self.result.history, FoundPlan(moment, len(path))),
+            )
+            if report is not None:
+                report(self.result)
+        return True
 
 
-def shorten(domain: Domain, start: Grid, actions: Actions, seconds: float) -> Actions:
-    """A plan from `start` to a goal, never longer than `actions`."""
-    deadline = time.perf_counter() + seconds
-    best = cut_loops(domain, start, actions)
-    effort = FIRST_EFFORT
-    while effort <= LAST_EFFORT and time.perf_counter() < deadline:
-        best = _sweep(domain, start, best, effort, deadline)
-        effort *= EFFORT_GROWTH
+def lay_out(graph: StateGraph, actions: Actions) -> Path:
+    """Enters the states of a plan into a graph; returns the plan without loops and detours."""
+    start = graph.states(slice(0, 1))[0]
+    graph.expand_new(np.unique(graph.add(replay(graph.domain, start, actions))))
+    best = graph.best()
+    assert best is not None
     return best
 
 
-def cut_loops(domain: Domain, start: Grid, actions: Actions) -> Actions:
-    """The plan up to its first goal state, without loops."""
-    states = replay(domain, start, actions)
-    end = int(domain.is_goal(states).argmax()) if domain.is_goal(states).any() else len(actions)
-    last_visit = {state.tobytes(): i for i, state in enumerate(states[: end + 1])}
-    kept: list[int] = []
-    here = 0
-    while (here := last_visit[states[here].tobytes()]) < end:
-        kept.append(int(actions[here]))
-        here += 1
-    return np.array(kept, dtype=np.int64)
-
-
-def _sweep(domain: Domain, start: Grid, actions: Actions, effort: int, deadline: float) -> Actions:
-    """Looks for a shortcut from every state of the plan and takes each one it finds."""
-    here = 0
-    while here < len(actions) and time.perf_counter() < deadline:
-        states = replay(domain, start, actions)
-        found = _shortcut(domain, states[here:], effort, deadline)
-        if found is None:
-            here += 1
-        else:
-            detour, rejoin = found
-            actions = np.concatenate([actions[:here], detour, actions[here + rejoin :]])
-    return actions
-
-
-def _shortcut(
-    domain: Domain, states: Grids, effort: int, deadline: float
-) -> tuple[Actions, int] | None:
-    """The best shortcut from the first state to a later one, and the index where it rejoins.
-
-    Searches breadth-first over at most `effort` states; any goal counts as the last state.
-    """
-    later = {state.tobytes(): i for i, state in enumerate(states)}
-    search, last = BreadthFirst(domain, states[0]), len(states) - 1
-    saved, best = 0, None
-    while len(search.layer) and search.num_states < effort and search.depth < last - saved:
-        search.advance()
-        goals = domain.is_goal(search.layer)
-        for state, goal in zip(search.layer, goals, strict=True):
-            joined = last if goal else later.get(state.tobytes(), 0)
-            if joined - search.depth > saved:
-                saved, best = joined - search.depth, (state, joined)
-        if time.perf_counter() >= deadline:
-            break
-    return None if best is None else (search.way_to(best[0]), best[1])
+def shorten(domain: Domain, start: Grid, actions: Actions, most: int) -> Actions:
+    """A plan that is no longer, from a graph of about `most` states; the same every time."""
+    graph = StateGraph(domain, start, MAX_BYTES)
+    best = lay_out(graph, actions)
+    with suppress(GraphFullError):
+        for path in shortcuts(graph, best):
+            best = path or best
+            if graph.num_nodes >= most:
+                break
+    return best.actions

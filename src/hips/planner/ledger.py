@@ -19,6 +19,8 @@ COUNTS = (
     "generated",
     "replans",
     "clamped",
+    "late_rollouts",
+    "late_unreached",
 )
 _PLACE = {name: place for place, name in enumerate(COUNTS)}
 _EDGES = np.array(PROFILE_EDGES)
@@ -27,13 +29,12 @@ _EDGES = np.array(PROFILE_EDGES)
 class Ledger:
     """Resources used so far by the search in each slot.
 
-    Every active search takes part in every round, so expansions and times need no counter per
-    slot: they are the difference between a running total now and at the start of the search.
+    Every active search takes part in every round, so times need no counter per slot: they are the
+    difference between a running total now and at the start of the search.
     """
 
     def __init__(self, num_slots: int) -> None:
-        self._rounds = 0
-        self._began_round = np.zeros(num_slots, dtype=np.int64)
+        self._expansions = np.zeros(num_slots, dtype=np.int64)
         self._counts = np.zeros((num_slots, len(COUNTS)), dtype=np.int64)
         self._profiles = np.zeros((num_slots, len(PROFILE_EDGES)), dtype=np.int64)
         self._seconds = 0.0
@@ -42,18 +43,18 @@ class Ledger:
         self._phases_before: list[dict[str, float]] = [{} for _ in range(num_slots)]
         self._began = np.zeros(num_slots)
 
-    def begin(self, slot: int) -> None:
-        """Resets the counters for a new search."""
+    def begin(self, slot: int, now: float) -> None:
+        """Resets the counters for a search that begins `now`, a reading of `perf_counter`."""
         self._counts[slot] = 0
         self._profiles[slot] = 0
         self._seconds_before[slot] = self._seconds
         self._phases_before[slot] = dict(self._phases)
-        self._began_round[slot] = self._rounds
-        self._began[slot] = time.perf_counter()
+        self._expansions[slot] = 0
+        self._began[slot] = now
 
     def expansions(self) -> Ints:
         """Nodes expanded since each slot's search began, `[slots]`."""
-        return self._rounds - self._began_round
+        return self._expansions
 
     def seconds(self) -> Floats:
         """Own time of each slot's search in seconds, `[slots]`."""
@@ -66,15 +67,17 @@ class Ledger:
     def add_expansions(
         self, slots: Ints, by_subgoal: Any, by_action: Any, children: Children
     ) -> None:
-        """Adds one expansion per search, of a node reached `by_subgoal` or `by_action`, `[B]`."""
-        self._rounds += 1
-        self._counts[slots, _PLACE["subgoal_expansions"]] += by_subgoal
-        self._counts[slots, _PLACE["action_expansions"]] += by_action
-        generated = np.bincount(children.parents, minlength=len(slots))
-        self._counts[slots, _PLACE["generated"]] += generated
-        self._counts[slots, : len(COSTS)] += children.costs.counts
-        bins = np.searchsorted(_EDGES, self.expansions()[slots], side="right") - 1
-        self._profiles[slots, bins] += by_action
+        """Adds expansions of nodes of `slots`, ascending, reached `by_subgoal` or `by_action`."""
+        ranks = np.arange(len(slots)) - np.searchsorted(slots, slots)
+        bins = np.searchsorted(_EDGES, self._expansions[slots] + ranks + 1, side="right") - 1
+        np.add.at(self._expansions, slots, 1)
+        np.add.at(self._profiles, (slots, bins), by_action)
+        added = np.zeros((len(slots), len(COUNTS)), dtype=np.int64)
+        added[:, : len(COSTS)] = children.costs.counts
+        added[:, _PLACE["subgoal_expansions"]] = by_subgoal
+        added[:, _PLACE["action_expansions"]] = by_action
+        added[:, _PLACE["generated"]] = np.bincount(children.parents, minlength=len(slots))
+        np.add.at(self._counts, slots, added)
 
     def spend(self, num_searches: int, seconds: Mapping[str, float]) -> None:
         """Divides the seconds of a round, by phase, among its searches."""

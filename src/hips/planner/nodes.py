@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from hips.arrays import Actions, Bools, Bytes, Floats, Grid, Grids, Ints
+from hips.arrays import ActionLog, Actions, Bools, Bytes, Floats, Grid, Grids, Ints
 from hips.errors import ContractError
-from hips.planner import kernels
-from hips.planner.kernels import ACTIONS_END, FREE_HEAD, NODE, NONE, TAIL, Edges, Table
+from hips.planner import heaps, kernels
+from hips.planner.heaps import NODE, NONE, TRUE
+from hips.planner.kernels import ACTIONS_END, FREE_HEAD, TAIL, Edges, Table
 from hips.planner.packing import pack
 
 ROOT = np.iinfo(np.int32).min
 """`kind` of a root, which has no incoming edge."""
-MAX_ACTIONS = 255
+MAX_ACTIONS = 65_535
+"""Actions are stored in two bytes; `PENDING` is none of them."""
+ACTION_BYTES = 2
 WEIGHT_BYTES = 8
 GROWTH = 32  # large arrays grow by 1/32: the system remaps such blocks without copying
 GROWTH_BYTES = 2 << 20
-COMPACTION_BYTES = 1 << 20
+COMPACTED = 1 << 20
+"""Number of logged actions from which on dead ones are removed."""
 
 
 class NodeTable:
     """Nodes of at most `num_slots` simultaneous searches over grids of one shape.
 
-    A node costs `NODE.itemsize` (80) bytes, at most 8 for the hash, its state, one byte per
+    A node costs `NODE.itemsize` (80) bytes, at most 8 for the hash, its state, two bytes per
     action of the subgoal edge that reached it, and 8 for its weight if the nodes are `weighted`.
     """
 
@@ -43,13 +47,13 @@ class NodeTable:
         self.log_weights = np.zeros(1024 if weighted else 0)
         """Logarithms of the weights of expanded nodes, if the search is `weighted`."""
         self._heads = np.zeros(1024, dtype=np.int32)
-        self._action_log = np.zeros(1024, dtype=np.uint8)
+        self._action_log = np.zeros(1024, dtype=np.uint16)
         self._meta = np.array([0, NONE, 0], dtype=np.int64)
         self._roots = np.full(num_slots, NONE, dtype=np.int64)
         self._orders = np.zeros(num_slots, dtype=np.int64)
         self.num_nodes = np.zeros(num_slots, dtype=np.int64)
-        self.num_open_trusted = np.zeros(num_slots, dtype=np.int64)
-        self._action_bytes = np.zeros(num_slots, dtype=np.int64)
+        self.num_open_true = np.zeros(num_slots, dtype=np.int64)
+        self._num_actions = np.zeros(num_slots, dtype=np.int64)
 
     @property
     def nbytes(self) -> int:
@@ -60,11 +64,11 @@ class NodeTable:
     @property
     def used_bytes(self) -> int:
         """Bytes used by all active searches."""
-        return int(self.num_nodes.sum()) * self.node_bytes + int(self._action_bytes.sum())
+        return int(self.slot_bytes().sum())
 
     def slot_bytes(self) -> Ints:
         """Bytes used by each slot's search, `[slots]`."""
-        return self.num_nodes * self.node_bytes + self._action_bytes
+        return self.num_nodes * self.node_bytes + ACTION_BYTES * self._num_actions
 
     def is_empty(self, slots: Ints) -> Bools:
         """Which queues are empty, `[B]`."""
@@ -74,7 +78,7 @@ class NodeTable:
     def num_open(self, slots: Ints) -> Ints:
         """Number of open nodes of each slot's search, `[B]`; scans all nodes."""
         used = self.nodes[: int(self._meta[TAIL])]
-        waiting = np.isin(used["status"], (kernels.OPEN, kernels.WAITING))
+        waiting = np.isin(used["status"], (heaps.OPEN, heaps.WAITING))
         owners = used["slot"][waiting]
         counts: Ints = np.bincount(owners, minlength=len(self._roots))[slots]
         return counts
@@ -86,22 +90,31 @@ class NodeTable:
     def admit(self, slot: int, state: Grid) -> int:
         """Makes `state` the open root of a search in an unused slot."""
         slots = np.array([slot], dtype=np.int64)
-        node = int(self.intern(slots, np.ones(1, dtype=np.bool_), state[None])[0][0])
+        node = int(self.intern(slots, np.array([TRUE], dtype=np.uint8), state[None])[0][0])
         record = self.nodes[node]
         record["parent"], record["kind"], record["key"] = NONE, ROOT, -np.inf
         for name in ("depth", "steps", "log_pi", "tier", "order", "actions"):
             record[name] = 0
         for name in ("child", "sibling", "previous"):
             record[name] = NONE
-        record["status"] = kernels.OPEN
+        record["status"] = heaps.OPEN
         self._roots[slot], self._orders[slot] = node, 1
-        self.num_open_trusted[slot] = 1
+        self.num_open_true[slot] = 1
         return node
 
-    def intern(self, slots: Ints, trusted: Bools, states: Grids) -> tuple[Ints, Bools]:
+    def intern(self, slots: Ints, origins: Bytes, states: Grids) -> tuple[Ints, Bools]:
         """Nodes of `states` (created if new) and which are new, both `[M]`."""
         self._reserve_nodes(len(states))
-        return kernels.intern(self._table(), slots, trusted, pack(states))
+        return kernels.intern(self._table(), slots, origins, pack(states))
+
+    def lookup(self, slots: Ints, origins: Bytes, states: Grids) -> Ints:
+        """Nodes of `states`, or `NONE`, `[M]`."""
+        return kernels.lookup(self._table(), slots, origins, pack(states))
+
+    def confirm(self, edges: Edges, origins: Bytes) -> None:
+        """Opens popped pending nodes after their rollouts; see `kernels.confirm`."""
+        self._reserve_actions(int(edges.lengths.sum()))
+        kernels.confirm(self._table(), edges, origins)
 
     def relax(self, edges: Edges, keep_first: bool) -> Bools:
         """Offers edges to their nodes; returns which were accepted. See `kernels.relax`."""
@@ -109,16 +122,16 @@ class NodeTable:
         return kernels.relax(self._table(), edges, keep_first)
 
     def pop(self, slots: Ints) -> Ints:
-        """Pops and closes the best open node of each slot, `[B]`."""
-        return kernels.pop(self.nodes, self._roots, self.num_open_trusted, slots)
+        """Pops and closes the best open node of each slot, `[B]`; `NONE` where there is none."""
+        return heaps.pop(self.nodes, self._roots, self.num_open_true, slots)
 
     def put_back(self, ids: Ints, keys: Floats) -> None:
         """Reopens nodes that were popped too early, with corrected keys."""
-        kernels.put_back(self.nodes, self._roots, self.num_open_trusted, ids, keys)
+        heaps.put_back(self.nodes, self._roots, self.num_open_true, ids, keys)
 
     def requeue(self, ids: Ints) -> None:
-        """Queues expanded nodes for their next stage; see `kernels.requeue`."""
-        kernels.requeue(self.nodes, self._roots, self.num_open_trusted, ids)
+        """Queues expanded nodes for their next stage; see `heaps.requeue`."""
+        heaps.requeue(self.nodes, self._roots, self.num_open_true, ids)
 
     def _table(self) -> Table:
         return Table(
@@ -130,8 +143,8 @@ class NodeTable:
             self._roots,
             self._orders,
             self.num_nodes,
-            self.num_open_trusted,
-            self._action_bytes,
+            self.num_open_true,
+            self._num_actions,
         )
 
     def path(self, node: int) -> list[int]:
@@ -155,12 +168,12 @@ class NodeTable:
         """Drops a finished search; its nodes are reused."""
         kernels.release(self._table(), slot)
         self._roots[slot] = NONE
-        for counter in (self.num_nodes, self.num_open_trusted, self._action_bytes):
+        for counter in (self.num_nodes, self.num_open_true, self._num_actions):
             counter[slot] = 0
         used = int(self._meta[ACTIONS_END])
-        living = int(self._action_bytes.sum())
-        if used > COMPACTION_BYTES and living < used // 2:
-            target: Bytes = np.zeros(living + COMPACTION_BYTES, dtype=np.uint8)
+        living = int(self._num_actions.sum())
+        if used > COMPACTED and living < used // 2:
+            target: ActionLog = np.zeros(living + COMPACTED, dtype=np.uint16)
             kernels.compact(self._table(), target)
             self._action_log = target
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hips.arrays import Actions, Bools, Grid, Grids, Ints
+from hips.arrays import Actions, Grid, Grids, Ints
 from hips.domains.base import Domain
 from hips.errors import ContractError
-from hips.planner import kernels
 from hips.planner.children import Expander
+from hips.planner.heaps import GOAL, REJECTED, TRUE
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import NodeTable
 from hips.planner.protocols import PENDING, DynamicsMode
@@ -31,27 +31,28 @@ class Plans:
         self.domain, self.table, self.ledger, self.expander = domain, table, ledger, expander
         self._late: dict[int, Actions] = {}
 
-    def best(self, ids: Ints, goals: Bools, starts: Sequence[Grid | None]) -> dict[int, int]:
-        """The best goal among `ids` of each slot whose plan passes the replay.
+    def best(self, goals: Ints, starts: Sequence[Grid | None]) -> dict[int, int]:
+        """The best of the nodes `goals` of each slot whose plan passes the replay.
 
         `starts` has the start state of each slot.
         """
+        self._late.clear()
         solved: dict[int, int] = {}
-        if not goals.any():
+        if not len(goals):
             return solved
         nodes = self.table.nodes
-        found = np.unique(ids[goals])
+        found = np.unique(goals)
         ranks = (nodes["order"][found], nodes["key"][found], nodes["tier"][found])
         for node in found[np.lexsort(ranks)]:
             slot = int(nodes["slot"][node])
-            if nodes["status"][node] != kernels.GOAL or slot in solved:
+            if nodes["status"][node] != GOAL or slot in solved:
                 continue
             start = starts[slot]
             assert start is not None
             if self._is_valid(slot, start, int(node)):
                 solved[slot] = int(node)
             else:
-                nodes["status"][node] = kernels.REJECTED
+                nodes["status"][node] = REJECTED
                 self.ledger.count("replans")[slot] += 1
         return solved
 
@@ -76,7 +77,7 @@ class Plans:
 
     def _is_valid(self, slot: int, start: Grid, node: int) -> bool:
         path = self.table.path(node)
-        trusted = bool(self.table.nodes["trusted"][node])
+        trusted = bool(self.table.nodes["origin"][node] == TRUE)
         if not trusted and not self._connect(slot, path):
             return False
         plan = self.actions(path)
@@ -92,7 +93,8 @@ class Plans:
 
     def _connect(self, slot: int, path: list[int]) -> bool:
         """Finds the actions of pending edges of a path; False if some are not found."""
-        self._late.clear()
+        for node in path:  # another goal of the same search may have left actions here
+            self._late.pop(node, None)
         pending = [node for node in path if self.table.edge_actions(node)[0] == PENDING]
         if not pending:
             return True

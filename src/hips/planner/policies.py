@@ -66,6 +66,11 @@ def weighted(heuristic: Heuristic | None, weight: float) -> Heuristic | None:
     return WeightedHeuristic(heuristic, weight)
 
 
+def unweighted(heuristic: Heuristic | None) -> Heuristic | None:
+    """The heuristic without the weight of a search: its estimates are steps again."""
+    return heuristic.inner if isinstance(heuristic, WeightedHeuristic) else heuristic
+
+
 @dataclass(frozen=True, slots=True)
 class TemperedPolicy:
     """A policy whose logits are divided by a temperature."""

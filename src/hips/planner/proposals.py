@@ -100,7 +100,7 @@ def normalise(log_probabilities: Floats, parents: Ints, count: int) -> Floats:
 
 
 def count_fates(parents: Ints, fates: npt.NDArray[np.uint8], count: int) -> Ints:
-    """Proposals of each parent by `Fate`, `[B, 4]`."""
+    """Proposals of each parent by `Fate`, `[B, F]`."""
     places = parents * len(Fate) + fates
     counts: Ints = np.bincount(places, minlength=count * len(Fate)).reshape(count, len(Fate))
     return counts
@@ -108,7 +108,7 @@ def count_fates(parents: Ints, fates: npt.NDArray[np.uint8], count: int) -> Ints
 
 def rejections(proposals: Proposals, fates: npt.NDArray[np.uint8], ends: Grids) -> Rejected:
     """Proposals that did not become children; `ends` `[P, H, W]` replaces missing targets."""
-    rows = np.flatnonzero(fates != Fate.KEPT)
+    rows = np.flatnonzero((fates != Fate.KEPT) & (fates != Fate.PENDING))
     shown = ends if proposals.targets is None else proposals.targets
     return Rejected(
         proposals.parents[rows],

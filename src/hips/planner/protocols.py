@@ -20,7 +20,7 @@ from hips.errors import ContractError
 LOG_FLOOR = -1e3
 """Smallest log-probability of a child. Without it, a policy that rules out an applicable action
 would rule out every plan through it."""
-PENDING = 255
+PENDING = 65_535
 """Action of an edge whose actions are not known yet; no domain has so many actions."""
 NO_ACTION = -1
 """Padding after the end of an action list."""

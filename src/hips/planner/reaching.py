@@ -1,12 +1,13 @@
-"""Ways to a proposed state other than a rollout of a policy: all paths, or a verifier's word."""
+"""Ways to a proposed state other than a rollout at once: all paths, a verifier's word, or later."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from hips.arrays import Bytes, Grids, Ints
+from hips.arrays import ActionLog, Bytes, Grids, Ints
 from hips.errors import ConfigError
 from hips.planner.packing import first_occurrences, pack
 from hips.planner.protocols import PENDING, ReachPolicy, Verifier, calls_of
@@ -97,7 +98,7 @@ class _Tree:
         )[count:]
         return np.where(first < count, first + self.level, -1)
 
-    def paths(self, places: Ints, depth: int) -> tuple[Bytes, Ints]:
+    def paths(self, places: Ints, depth: int) -> tuple[ActionLog, Ints]:
         """Actions `[M, depth]` and lengths `[M]` of the ways to `places`; 0 for none."""
         backwards = np.full((len(places), depth), -1, dtype=np.int64)
         lengths = np.zeros(len(places), dtype=np.int64)
@@ -109,7 +110,7 @@ class _Tree:
             current[going] = self.parents[current[going]]
         columns = lengths[:, None] - 1 - np.arange(depth)
         ordered = np.take_along_axis(backwards, np.maximum(columns, 0), axis=1)
-        return np.where(columns >= 0, ordered, 0).astype(np.uint8), lengths
+        return np.where(columns >= 0, ordered, 0).astype(np.uint16), lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class VerifiedReach:
         open_rows = np.flatnonzero((chances > self.reject) & ~accepted)
         tried = self.connect(simulator, starts[open_rows], targets[open_rows])
         count, width = len(targets), max(self.distance, tried.actions.shape[1])
-        actions = np.full((count, width), PENDING, dtype=np.uint8)
+        actions = np.full((count, width), PENDING, dtype=np.uint16)
         lengths = np.where(accepted, self.distance, 0)
         states, success = targets.copy(), accepted.copy()
         simulated = np.zeros(count, dtype=np.int64)
@@ -164,7 +165,82 @@ class VerifiedReach:
     def connect(self, simulator: Simulator, starts: Grids, targets: Grids) -> Rollouts:
         """Rollouts of the policy."""
         found = follow(simulator, self.policy, starts, targets, self.limits)
-        calls = found.policy_calls * calls_of(self.policy)
+        return replace(found, policy_calls=found.policy_calls * calls_of(self.policy))
+
+
+@dataclass(frozen=True, slots=True)
+class LateReach:
+    """Leaves rollouts of a policy for later, except those to goals.
+
+    Attributes:
+        policy: acts towards a target.
+        limits: of a rollout.
+        foresee: whether to query the policy once for every target: its first chunk may arrive
+            already, and targets it does not expect to reach are discarded.
+        distance: assumed length of pending edges.
+    """
+
+    policy: ReachPolicy
+    limits: RolloutLimits
+    foresee: bool
+    distance: int
+    any_dynamics: bool = True
+
+    def reach(self, simulator: Simulator, starts: Grids, targets: Grids, owners: Ints) -> Rollouts:
+        """Rollouts to goals, and pending edges to the other targets."""
+        goals = simulator.is_goal(targets)
+        at_once = self.connect(simulator, starts[goals], targets[goals])
+        if not self.foresee:
+            first = self._nothing(targets[~goals])
+        else:
+            first = self._first_chunk(simulator, starts[~goals], targets[~goals])
+        order = np.argsort(np.concatenate([np.flatnonzero(goals), np.flatnonzero(~goals)]))
+        return _joined(at_once, first, order)
+
+    def connect(self, simulator: Simulator, starts: Grids, targets: Grids) -> Rollouts:
+        """Rollouts of the policy."""
+        found = follow(simulator, self.policy, starts, targets, self.limits)
+        return replace(found, policy_calls=found.policy_calls * calls_of(self.policy))
+
+    def _first_chunk(self, simulator: Simulator, starts: Grids, targets: Grids) -> Rollouts:
+        """What one query per target shows."""
+        found = follow(simulator, self.policy, starts, targets, self.limits, once=True)
+        waiting = found.pending
+        assert waiting is not None
+        left = self._nothing(targets)
         return Rollouts(
-            found.states, found.actions, found.lengths, found.success, found.simulated, calls
+            np.where(waiting[:, None, None], targets, found.states),
+            np.where(waiting[:, None], left.actions, found.actions),
+            np.where(waiting, np.maximum(found.lengths + 1, self.distance), found.lengths),
+            found.success | waiting,
+            found.simulated,
+            found.policy_calls * calls_of(self.policy),
+            pending=waiting,
         )
+
+    def _nothing(self, targets: Grids) -> Rollouts:
+        """Every target pending, at no cost."""
+        count = len(targets)
+        none, yes = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.bool_)
+        actions = np.full((count, self.limits.horizon), PENDING, dtype=np.uint16)
+        lengths = np.full(count, self.distance)
+        return Rollouts(targets, actions, lengths, yes, none, none, pending=yes)
+
+
+def _joined(at_once: Rollouts, late: Rollouts, order: Ints) -> Rollouts:
+    """Both in `order`; those `at_once` are not pending."""
+    assert late.pending is not None
+    pending = np.concatenate([np.zeros(len(at_once.states), dtype=np.bool_), late.pending])
+
+    def both(name: str) -> Any:
+        return np.concatenate([getattr(at_once, name), getattr(late, name)])[order]
+
+    return Rollouts(
+        both("states"),
+        both("actions"),
+        both("lengths"),
+        both("success"),
+        both("simulated"),
+        both("policy_calls"),
+        pending=pending[order],
+    )

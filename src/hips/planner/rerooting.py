@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from hips.arrays import Floats, Ints
-from hips.planner.kernels import NONE, Nodes
+from hips.planner.heaps import NONE, Nodes
 from hips.planner.nodes import ROOT, NodeTable
 
 

@@ -19,7 +19,7 @@ PROFILE_EDGES = tuple(sorted({int(2 ** (power / 2)) for power in range(48)}))
 """1, 2, 4, 5, 8 …: bins of expansion numbers that widen as a search progresses."""
 
 
-LATER = ("reach_rows",)
+LATER = ("reach_rows", "proposals_pending", "late_rollouts", "late_unreached")
 """Fields that results of older versions do not have."""
 
 
@@ -36,6 +36,19 @@ class Segment:
     kind: str
     label: str
     steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPlan:
+    """When a plan was found, and how long it is.
+
+    Attributes:
+        seconds: own time since the start of the search.
+        length: low-level actions.
+    """
+
+    seconds: float
+    length: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,9 @@ class Statistics:
         proposals_illegal: proposals that are not legal states of the problem.
         proposals_repeated: proposals equal to the state or to another proposal.
         proposals_unreached: proposals that the reach policy did not reach.
+        proposals_pending: proposals whose rollouts were left for later.
+        late_rollouts: of them, those that were rolled out.
+        late_unreached: of those, the ones that were not reached.
         seconds: the search's own time; shared rounds are divided evenly.
         elapsed_seconds: wall-clock time from the start of this search to its end.
         phases: `seconds` by phase.
@@ -81,6 +97,9 @@ class Statistics:
     proposals_illegal: int = 0
     proposals_repeated: int = 0
     proposals_unreached: int = 0
+    proposals_pending: int = 0
+    late_rollouts: int = 0
+    late_unreached: int = 0
     seconds: float = 0.0
     elapsed_seconds: float = 0.0
     phases: Mapping[str, float] = field(default_factory=dict)
@@ -120,8 +139,9 @@ class Result:
         plan: names of the low-level actions, empty unless solved (or solved at the start).
         segments: the solution path edge by edge; their steps add up to the plan's length.
         statistics: what it cost.
+        history: the plans found one after the other, if the first one was to be improved.
         seed: the seed that the instance or the search drew from, if any.
-        message: why the input was rejected, otherwise empty.
+        message: why the input was rejected or is unsolvable without a search, otherwise empty.
         provenance: where the result comes from.
         start: the level `[H, W]`, where it is known; not part of the JSON.
         domain: the domain at the level's size, where it is known; not part of the JSON.
@@ -131,6 +151,7 @@ class Result:
     plan: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
     statistics: Statistics = Statistics()
+    history: tuple[FoundPlan, ...] = ()
     seed: int | None = None
     message: str = ""
     provenance: Provenance = Provenance()
@@ -173,22 +194,19 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """One flat JSON object; `from_json` is its inverse."""
-        statistics = dataclasses.asdict(self.statistics)
+        statistics = _shallow(self.statistics)
         statistics["phases"] = dict(self.statistics.phases)
         statistics["action_profile"] = list(self.statistics.action_profile)
-        provenance = {
-            item.name: getattr(self.provenance, item.name)
-            for item in dataclasses.fields(Provenance)
-        }
         return {
             "outcome": self.outcome.value,
             "plan": list(self.plan),
             "length": self.length,
-            "segments": [dataclasses.asdict(segment) for segment in self.segments],
+            "segments": [_shallow(segment) for segment in self.segments],
+            "history": [_shallow(found) for found in self.history],
             **statistics,
             "seed": self.seed,
             "message": self.message,
-            **provenance,
+            **_shallow(self.provenance),
         }
 
     @classmethod
@@ -202,12 +220,18 @@ class Result:
                 plan=tuple(content["plan"]),
                 segments=tuple(Segment(**segment) for segment in content["segments"]),
                 statistics=Statistics(**statistics),
+                history=tuple(FoundPlan(**found) for found in content.get("history", ())),
                 seed=content["seed"],
                 message=content["message"],
                 provenance=Provenance(**_fields(Provenance, content)),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise HipsError(f"This JSON object is not a search result ({error!r}).") from None
+
+
+def _shallow(record: Segment | FoundPlan | Statistics | Provenance) -> dict[str, Any]:
+    """The fields of a record; unlike `dataclasses.asdict`, their values are not copied."""
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def _fields(record: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from hips.arrays import Actions, Bools, Bytes, Floats, Grids, Ints
+from hips.arrays import ActionLog, Actions, Bools, Bytes, Floats, Grids, Ints
 from hips.errors import ConfigError
 from hips.planner.packing import hash_state, hash_states, pack
 from hips.planner.protocols import NO_ACTION, ReachPolicy
@@ -86,15 +85,18 @@ class Rollouts:
         policy_calls: `[M]`, rows passed to the policy.
         exact: `[M]`, whether true steps reached the state; None if all did. The actions of the
             others are `PENDING`.
+        pending: `[M]`, whether the rollout is left for later; None if none is. Its length is an
+            estimate, and its actions are `PENDING`.
     """
 
     states: Grids
-    actions: npt.NDArray[np.uint8]
+    actions: ActionLog
     lengths: Ints
     success: Bools
     simulated: Ints
     policy_calls: Ints
     exact: Bools | None = None
+    pending: Bools | None = None
 
 
 class Reacher(Protocol):
@@ -108,8 +110,13 @@ class Reacher(Protocol):
         ...
 
     def connect(self, simulator: Simulator, starts: Grids, targets: Grids) -> Rollouts:
-        """The same by true steps only."""
+        """The same, leaving nothing pending."""
         ...
+
+
+def takes_learned_dynamics(reacher: Reacher) -> bool:
+    """Whether the reacher works in any dynamics; only if it has `any_dynamics`."""
+    return bool(getattr(reacher, "any_dynamics", False))
 
 
 class Walkers(NamedTuple):
@@ -130,7 +137,7 @@ class Walkers(NamedTuple):
 
     states: Bytes
     targets: Bytes
-    actions: Bytes
+    actions: ActionLog
     lengths: Ints
     simulated: Ints
     visited: Ints
@@ -156,7 +163,7 @@ def start_walkers(
     return Walkers(
         states=packed.copy(),
         targets=pack(targets),
-        actions=np.zeros((count, horizon), dtype=np.uint8),
+        actions=np.zeros((count, horizon), dtype=np.uint16),
         lengths=np.zeros(count, dtype=np.int64),
         simulated=np.zeros(count, dtype=np.int64),
         visited=visited,
@@ -241,12 +248,18 @@ def choose(
 
 
 def follow(
-    simulator: Simulator, policy: ReachPolicy, starts: Grids, targets: Grids, limits: RolloutLimits
+    simulator: Simulator,
+    policy: ReachPolicy,
+    starts: Grids,
+    targets: Grids,
+    limits: RolloutLimits,
+    once: bool = False,
 ) -> Rollouts:
     """Rolls out the policy's likeliest actions from `starts` towards `targets`, both `[M, H, W]`.
 
     The policy predicts a chunk of actions; `RolloutLimits` decides how much of it is executed
-    before the next query.
+    before the next query. With `once` there is no second query: rollouts that would go on are
+    `pending`.
     """
     walkers = start_walkers(starts, targets, limits.horizon, limits.retries)
     policy_calls = np.zeros(len(starts), dtype=np.int64)
@@ -272,7 +285,10 @@ def follow(
             done += 1
             moving = moving[going & (lengths[moving] > done)]
         active = active[walkers.alive[active]]
-    return _finish(walkers, shape, walkers.success, policy_calls)
+        if once:
+            break
+    found = _finish(walkers, shape, walkers.success, policy_calls)
+    return replace(found, pending=walkers.alive) if once else found
 
 
 def execute(simulator: Simulator, starts: Grids, actions: Ints) -> Rollouts:

@@ -1,7 +1,7 @@
 """Rounds of a search, for observers.
 
-Every round expands one node of each active search. Rounds are recorded only for observers that
-want them; an unobserved search pays nothing.
+Every round expands the best node, or nodes, of each active search. Rounds are recorded only for
+observers that want them; an unobserved search pays nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hips.planner.result import Result
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """The nodes that a round expanded, one per active search.
+    """The nodes that a round expanded, by search.
 
     Attributes:
         problems: `[B]`, the problem of each node.
@@ -28,6 +28,8 @@ class Expanded:
         states: `[B, H, W]`.
         h: `[B]`, estimated remaining steps; 0 for a root.
         keys: `[B]`, evaluation; -∞ for a root.
+        parents: `[B]`, the numbers of their parents; -1 for a root.
+        steps: `[B]`, l; a pending child's was an estimate.
     """
 
     problems: Ints
@@ -35,6 +37,8 @@ class Expanded:
     states: Grids
     h: Floats
     keys: Floats
+    parents: Ints
+    steps: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class Offered:
         tiers: `[M]`, 1 for actions in the limit ε → 0; a lower tier is expanded first.
         goals: `[M]`, whether they are goals.
         accepted: `[M]`, whether the edge is new or better than the known one.
+        pending: `[M]`, whether the rollout is left for later, so that length, l and key are
+            estimates.
     """
 
     parents: Ints
@@ -74,6 +80,7 @@ class Offered:
     tiers: Ints
     goals: Bools
     accepted: Bools
+    pending: Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ class Round:
         expanded: the nodes expanded.
         offered: their children.
         rejected: proposed subgoals that did not become children, if the expander records them.
-        open_nodes: `[B]`, number of open nodes of each search.
+        open_nodes: `[B]`, number of open nodes of the search of each expanded node.
     """
 
     number: int
@@ -108,8 +115,11 @@ class Observer:
     def on_round(self, round: Round) -> None:
         """Called after a round. Raise `StopSearch` to end all searches."""
 
+    def on_plan(self, index: int, result: Result) -> None:
+        """Called when the plan of problem `index` was improved; `on_result` follows at the end."""
+
     def on_result(self, index: int, result: Result) -> None:
-        """Called when the search of problem `index` ends."""
+        """Called when the search of problem `index` ends, and its plan is final."""
 
 
 class ResultObserver(Observer):
@@ -127,8 +137,16 @@ class ResultObserver(Observer):
 
 def describe_expanded(table: NodeTable, problems: Ints, nodes: Ints, states: Grids) -> Expanded:
     """The nodes `[B]` of `problems` that a round expanded."""
-    h = table.nodes["h"][nodes].astype(np.float64)
-    return Expanded(problems, nodes, states, h, table.nodes["key"][nodes])
+    found = table.nodes[nodes]
+    return Expanded(
+        problems,
+        nodes,
+        states,
+        found["h"].astype(np.float64),
+        found["key"],
+        found["parent"].astype(np.int64),
+        found["steps"].astype(np.int64),
+    )
 
 
 def describe_offered(
@@ -152,4 +170,5 @@ def describe_offered(
         children.tiers.astype(np.int64),
         edges.goals,
         accepted,
+        np.zeros(len(accepted), dtype=np.bool_) if children.pending is None else children.pending,
     )

@@ -5,26 +5,27 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from hips.arrays import Bools, Floats, Grid, Grids, Ints
+from hips.arrays import Bools, Grid, Grids, Ints
 from hips.domains.base import Domain
-from hips.errors import ConfigError, ContractError, is_interrupt
-from hips.planner.budget import Budget, available_bytes
+from hips.errors import is_interrupt
+from hips.planner.budget import available_bytes
 from hips.planner.children import Children, Expander, stages_of
 from hips.planner.estimates import Estimates
-from hips.planner.evaluations import Evaluation, KeyFunction, resolve
+from hips.planner.evaluations import resolve
+from hips.planner.frontier import Frontier
 from hips.planner.kernels import Edges
+from hips.planner.keys import Keys
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
+from hips.planner.options import SearchOptions
 from hips.planner.outcomes import Outcome
+from hips.planner.pending import PendingNodes
 from hips.planner.plans import Plans
-from hips.planner.rerooting import Rerooter
-from hips.planner.result import Result
+from hips.planner.result import Result, Statistics
 from hips.planner.rounds import (
     Observer,
     Round,
@@ -34,32 +35,6 @@ from hips.planner.rounds import (
 )
 from hips.planner.stopwatch import Stopwatch
 from hips.planner.validate import find_fault
-
-DEFAULT_BATCH = 64
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """Options of the loop.
-
-    Attributes:
-        evaluation: name of a registered evaluation, or a key function.
-        budget: limits of each search, and of all together.
-        batch: searches in lockstep.
-        total_bytes: memory limit of all searches together; beyond it, the largest one ends
-            OUT_OF_MEMORY. None takes most of the free memory.
-        close_on_generation: never update a generated state (the published protocol).
-    """
-
-    evaluation: str | Evaluation | KeyFunction = "phs_hat"
-    budget: Budget = field(default_factory=Budget)
-    batch: int = DEFAULT_BATCH
-    total_bytes: int | None = None
-    close_on_generation: bool = False
-
-    def __post_init__(self) -> None:
-        if self.batch < 1:
-            raise ConfigError(f"A batch of {self.batch} searches is invalid; give 1 or more.")
 
 
 def solve(domain: Domain, problem: Grid, expander: Expander, **options: Any) -> Result:
@@ -76,7 +51,7 @@ def solve_many(
 ) -> list[Result]:
     """Searches for plans from many start states; `options` are those of `SearchOptions`.
 
-    Every round pops the best node of each search and passes them to the expander as one batch.
+    Every round pops the best nodes of each search and passes them to the expander as one batch.
     When a search ends, a waiting one takes its slot. If policies treat rows independently,
     results do not depend on the batch.
 
@@ -91,6 +66,7 @@ class Search:
 
     >>> from hips import domains
     >>> from hips.planner.expander import Hybrid
+    >>> from hips.planner.options import SearchOptions
     >>> from hips.planner.policies import UniformPolicy
     >>> tiles = domains.create("sliding_tiles", height=2, width=2)
     >>> expander = Hybrid(tiles, action_policy=UniformPolicy(4))
@@ -111,19 +87,24 @@ class Search:
         self.domain, self.problems, self.expander = domain, problems, expander
         self.options = options or SearchOptions()
         self.observer = observer
+        self.budget = self.options.budget
+        """Limits from now on; a driver of several searches may change them between rounds."""
         self.evaluation = resolve(self.options.evaluation)
         given = self.options.total_bytes
         self.total_bytes = available_bytes() if given is None else given
         num_slots = min(self.options.batch, max(1, len(problems)))
-        rerooting = self.evaluation.rerooting
-        self.table = NodeTable(
-            domain.spec.shape, num_slots, domain.spec.num_actions, rerooting is not None
-        )
-        self.rerooter = None if rerooting is None else Rerooter(self.table, rerooting)
+        weighted = self.evaluation.rerooting is not None
+        self.table = NodeTable(domain.spec.shape, num_slots, domain.spec.num_actions, weighted)
+        self.keys = Keys(self.table, self.evaluation)
         self.ledger = Ledger(num_slots)
         self.num_stages = stages_of(expander)
         self.plans = Plans(domain, self.table, self.ledger, expander)
         self.estimates = Estimates(self.table, self.ledger, self.evaluation, expander.heuristic)
+        keep_first = self.options.close_on_generation
+        self.pending = PendingNodes(
+            domain, self.table, self.ledger, expander, self.keys, keep_first
+        )
+        self.frontier = Frontier(self.table, self.keys, self.estimates, self.pending)
         self.problem_of = np.full(num_slots, -1, dtype=np.int64)
         self._results: list[Result | None] = [None] * len(problems)
         self._next_problem = 0
@@ -146,6 +127,10 @@ class Search:
             self.stop()
         return self.results()
 
+    def advance(self) -> bool:
+        """Runs one round; False once all searches have ended."""
+        return self._advance(False) is not False
+
     def rounds(self) -> Iterator[Round]:
         """Runs the searches round by round; leaving the loop pauses them."""
         while (found := self._advance(True)) is not False:
@@ -156,7 +141,7 @@ class Search:
         """Ends active and waiting searches as INTERRUPTED."""
         for slot in self._active():
             index = int(self.problem_of[slot])
-            statistics = self.ledger.statistics(slot, int(self.table.slot_bytes()[slot]))
+            statistics = self.statistics(slot)
             self._results[index] = self._result(index, Outcome.INTERRUPTED, statistics=statistics)
             self.table.release(int(slot))
             self.problem_of[slot] = -1
@@ -169,10 +154,14 @@ class Search:
         """Results of all finished problems, in their order."""
         return [result for result in self._results if result is not None]
 
+    def statistics(self, slot: int = 0) -> Statistics:
+        """What the search in a slot has used so far, or used before it ended."""
+        return self.ledger.statistics(slot, int(self.table.slot_bytes()[slot]))
+
     def _advance(self, watched: bool) -> Round | bool:
         """Runs a round; returns it if `watched`, else True; False once all searches have ended."""
         watch = Stopwatch()
-        self._admit_waiting()
+        self._admit_waiting(watch.began)
         slots = self._active()
         if not len(slots):
             return False
@@ -196,16 +185,20 @@ class Search:
 
     # -- beginning and end ---------------------------------------------------------------------
 
-    def _admit_waiting(self) -> None:
-        """Gives free slots to waiting problems; those that need no search end immediately."""
+    def _admit_waiting(self, now: float) -> None:
+        """Gives free slots to waiting problems; those that need no search end immediately.
+
+        Their clocks start at the beginning of the round, `now`: the round's seconds, which they
+        pay for, contain the admission.
+        """
         if self._next_problem == len(self.problems):
             return
         for slot in np.flatnonzero(self.problem_of < 0):
             while self.problem_of[slot] < 0 and self._next_problem < len(self.problems):
                 index, self._next_problem = self._next_problem, self._next_problem + 1
-                self._admit(int(slot), index)
+                self._admit(int(slot), index, now)
 
-    def _admit(self, slot: int, index: int) -> None:
+    def _admit(self, slot: int, index: int, now: float) -> None:
         problem = np.asarray(self.problems[index])
         if reason := find_fault(self.domain, problem):
             self._report(index, Result(Outcome.INVALID_INPUT, message=reason))
@@ -213,16 +206,21 @@ class Search:
         if time.monotonic() >= self._deadline:
             self._report(index, self._result(index, Outcome.OUT_OF_TIME))
             return
-        self.problem_of[slot] = index
-        self.ledger.begin(slot)
-        self.table.admit(slot, problem)
         if self.domain.is_goal(problem[None])[0]:
-            self._end(slot, Outcome.SOLVED)
+            self._report(index, self._result(index, Outcome.SOLVED))
+            return
+        if self.domain.is_dead(problem[None])[0]:
+            reason = self.domain.dead_reason(problem)
+            self._report(index, self._result(index, Outcome.UNSOLVABLE, message=reason))
+            return
+        self.problem_of[slot] = index
+        self.ledger.begin(slot, now)
+        self.table.admit(slot, problem)
 
     def _end_over_budget(self, slots: Ints) -> None:
         """Ends searches whose frontier is exhausted or whose budget is spent."""
         self._end_all(slots, self._is_exhausted(slots), None)
-        budget = self.options.budget
+        budget = self.budget
         for used, limit, outcome in (
             (self.ledger.expansions, budget.max_expansions, Outcome.OUT_OF_EXPANSIONS),
             (self.ledger.seconds, budget.max_seconds, Outcome.OUT_OF_TIME),
@@ -238,12 +236,12 @@ class Search:
     def _is_exhausted(self, slots: Ints) -> Bools:
         """Which searches have no open node that could still lead to a plan.
 
-        Once no trusted node is open, all states reachable by true steps have been expanded;
-        further states of the learned dynamics cannot be on a path to a goal.
+        Once no node reached by true steps is open, all states reachable by true steps have been
+        expanded; neither states of the learned dynamics nor pending ones can lead to others.
         """
         empty = self.table.is_empty(slots)
         if self.expander.complete:
-            empty |= self.table.num_open_trusted[slots] == 0
+            empty |= self.table.num_open_true[slots] == 0
         return empty
 
     def _end_all(self, slots: Ints, ended: Bools, outcome: Outcome | None) -> None:
@@ -253,7 +251,7 @@ class Search:
             exhausted = Outcome.UNSOLVABLE if self.expander.complete else None
             self._end(int(slot), outcome or exhausted or Outcome.UNSOLVED_INCOMPLETE)
 
-    def _end(self, slot: int, outcome: Outcome, goal: int | None = None) -> None:
+    def _end(self, slot: int, outcome: Outcome, goal: int | None = None, message: str = "") -> None:
         """Records a result and frees the slot."""
         nodes = [] if goal is None else self.table.path(goal)
         index = int(self.problem_of[slot])
@@ -262,7 +260,8 @@ class Search:
             outcome,
             plan=self.domain.spec.action_names(self.plans.actions(nodes)),
             segments=self.plans.segments(nodes),
-            statistics=self.ledger.statistics(slot, int(self.table.slot_bytes()[slot])),
+            statistics=self.statistics(slot),
+            message=message,
         )
         self.table.release(slot)
         self.problem_of[slot] = -1
@@ -280,38 +279,71 @@ class Search:
     # -- one round -----------------------------------------------------------------------------
 
     def _expand(self, slots: Ints, watch: Stopwatch, watched: bool) -> Round | None:
-        """Expands the best node of every slot."""
-        nodes = self._take(slots, watch)
+        """Expands the best nodes of every slot."""
+        taken = self.frontier.take(slots, self._allowance(slots), watch)
+        if not len(taken.nodes):
+            self._end_solved(self._solved(slots, watch, taken.goals))
+            return None
+        nodes = taken.nodes
+        owners = self.table.nodes["slot"][nodes].astype(np.int64)
         states = self.table.states(nodes)
         watch.lap("bookkeeping")
         children = self._children(nodes, states, watched)
         watch.lap_split(children.costs.phases, "expansion")
         kinds = self.table.nodes["kind"][nodes]
         by_action = (kinds < 0) & (kinds != ROOT)
-        self.ledger.add_expansions(slots, kinds >= 0, by_action, children)
-        trusted = children.exact & (self.table.nodes["trusted"][nodes] > 0)[children.parents]
-        ids, fresh = self.table.intern(slots[children.parents], trusted, children.states)
-        watch.lap("bookkeeping")
-        goals = self.domain.is_goal(children.states)
-        origins = nodes[children.parents]
-        self.estimates.estimate(ids, origins, fresh & ~goals, children)
-        watch.lap("heuristic")
-        edges = self._edges(ids, origins, children, goals)
+        self.ledger.add_expansions(owners, kinds >= 0, by_action, children)
+        edges = self._evaluated(nodes, owners, children, watch)
         accepted = self.table.relax(edges, self.options.close_on_generation)
         watch.lap("bookkeeping")
-        solved = self.plans.best(ids, goals, self._starts())
+        goals = np.concatenate([edges.ids[edges.goals], taken.goals])
+        solved = self._solved(slots, watch, goals)
+        found = None
+        if watched:
+            found = Round(
+                self._rounds,
+                describe_expanded(self.table, self.problem_of[owners], nodes, states),
+                describe_offered(self.table, children, edges, accepted),
+                children.rejected,
+                self.table.num_open(owners),
+            )
+        self._end_solved(solved)
+        return found
+
+    def _allowance(self, slots: Ints) -> Ints:
+        """How many nodes of each slot this round may expand, `[S]`."""
+        most = np.full(len(slots), self.options.width)
+        limit = self.budget.max_expansions
+        return most if limit is None else np.minimum(most, limit - self.ledger.expansions()[slots])
+
+    def _evaluated(self, nodes: Ints, owners: Ints, children: Children, watch: Stopwatch) -> Edges:
+        """Edges from `nodes` of slots `owners` to their children, with h and keys."""
+        parents = nodes[children.parents]
+        origins = self.pending.origins(parents, children)
+        ids, fresh = self.table.intern(owners[children.parents], origins, children.states)
+        watch.lap("bookkeeping")
+        goals = self.domain.is_goal(children.states)
+        wanted = fresh & ~goals
+        if children.pending is not None:
+            goals &= ~children.pending
+            new = fresh & children.pending
+            self.pending.close_known(ids[new], parents[new])
+            wanted = self.pending.share_h(ids, wanted)
+        self.estimates.estimate(ids, parents, wanted, children)
+        watch.lap("heuristic")
+        return self._edges(ids, parents, children, goals)
+
+    def _solved(self, slots: Ints, watch: Stopwatch, goals: Ints) -> dict[int, int]:
+        """The goals of valid plans by slot; closes the books of a round of `slots`."""
+        solved = self.plans.best(goals, self._starts())
         watch.lap("validation")
         self.ledger.spend(len(slots), watch.seconds)
         self._rounds += 1
-        found = None
-        if watched:
-            expanded = describe_expanded(self.table, self.problem_of[slots], nodes, states)
-            offered = describe_offered(self.table, children, edges, accepted)
-            waiting = self.table.num_open(slots)
-            found = Round(self._rounds, expanded, offered, children.rejected, waiting)
+        return solved
+
+    def _end_solved(self, solved: dict[int, int]) -> None:
         for slot, node in solved.items():
             self._end(slot, Outcome.SOLVED, node)
-        return found
 
     def _children(self, nodes: Ints, states: Grids, watched: bool) -> Children:
         """Children of popped nodes; nodes with further stages go back to the queue."""
@@ -326,31 +358,12 @@ class Search:
         """The start state of every slot."""
         return [None if i < 0 else np.asarray(self.problems[i]) for i in self.problem_of.tolist()]
 
-    def _take(self, slots: Ints, watch: Stopwatch) -> Ints:
-        """Pops the best node of every slot; computes a guessed h and requeues the node first."""
-        taken = self.table.pop(slots)
-        watch.lap("bookkeeping")
-        while len(early := np.flatnonzero(self.estimates.is_guessed(taken))):
-            self.estimates.settle(taken[early])
-            found = self.table.nodes[taken[early]]
-            keys = self._keys(
-                found["parent"], found["depth"], found["steps"], found["log_pi"], found["h"]
-            )
-            self.table.put_back(taken[early], keys)
-            taken[early] = self.table.pop(slots[early])
-            watch.lap("heuristic")
-        if self.rerooter is not None:
-            self.estimates.settle(taken)
-            self.rerooter.weigh(taken)
-            watch.lap("heuristic")
-        return taken
-
     def _edges(self, ids: Ints, parents: Ints, children: Children, goals: Bools) -> Edges:
         nodes = self.table.nodes
         log_pi = nodes["log_pi"][parents] + children.log_probabilities
         depths = nodes["depth"][parents] + 1
         steps = nodes["steps"][parents] + children.lengths
-        keys = self._keys(parents, depths, steps, log_pi, nodes["h"][ids])
+        keys = self.keys.of(parents, depths, steps, log_pi, nodes["h"][ids])
         return Edges(
             ids,
             parents,
@@ -362,23 +375,3 @@ class Search:
             goals,
             children.actions,
         )
-
-    def _keys(
-        self,
-        parents: npt.NDArray[Any],
-        depths: npt.NDArray[Any],
-        steps: npt.NDArray[Any],
-        log_pi: Floats,
-        h: npt.NDArray[Any],
-    ) -> Floats:
-        if self.rerooter is not None:
-            return self.rerooter.keys(parents, log_pi)
-        keys = np.asarray(
-            self.evaluation.key(
-                depths.astype(np.int64), steps.astype(np.int64), log_pi, h.astype(np.float64)
-            ),
-            dtype=np.float64,
-        )
-        if keys.shape != h.shape or np.isnan(keys).any():
-            raise ContractError(f"an evaluation must return {len(h)} keys without NaN")
-        return keys

@@ -25,6 +25,10 @@ TO_ZERO = 0.0
 PAPER = "paper"
 EXHAUSTIVE, BY_POLICY = "exhaustive", "policy"
 """Ways to reach a subgoal."""
+EAGER, FORESEEN, LATE = "eager", "foreseen", "late"
+"""When rollouts to subgoals happen."""
+BY_NODES, BY_TIME = "nodes", "time"
+"""What subgoals and single actions share."""
 
 Value: TypeAlias = str | int | float | bool
 
@@ -50,6 +54,8 @@ class Knob:
         choices: the allowed values, from a registry.
         read: parses text, if the type alone does not.
         write: the inverse of `read`.
+        unspoken: the value that `spell` leaves out: what searches did before the setting existed,
+            so that their results stay comparable.
     """
 
     help: str
@@ -61,6 +67,7 @@ class Knob:
     choices: Callable[[], Iterable[str]] | None = None
     read: Callable[[str], Value] | None = None
     write: Callable[[Any], str] | None = None
+    unspoken: Value | None = None
 
     def check(self, name: str, value: Any) -> None:
         """Rejects a value outside the range or the choices."""
@@ -173,6 +180,12 @@ class Settings:
         "How often a rollout may try another action where the likeliest leads to no new state.",
         default=2, paper=0, low=0, high=8,
     )  # fmt: skip
+    rollouts: str | None = knob(
+        "When to roll out to a subgoal: when it is proposed, when it is about to be expanded, or "
+        "then, but after one query of the policy that discards hopeless ones (foreseen).",
+        default=EAGER, paper=EAGER, unspoken=EAGER,
+        choices=lambda: (EAGER, FORESEEN, LATE),
+    )  # fmt: skip
     pass_goals: bool | None = knob(
         "Keep a rollout that passes a goal on its way, with the goal as its end.",
         default=True, paper=False,
@@ -195,6 +208,17 @@ class Settings:
     close_on_generation: bool | None = knob(
         "Never update a generated state (the published protocol).",
         default=False, paper=True,
+    )  # fmt: skip
+    width: int | None = knob(
+        "Expand up to this many nodes of each search per round: faster on one hard level, at the "
+        "price of some needless expansions.",
+        default=1, paper=1, unspoken=1, low=1, high=1_024,
+    )  # fmt: skip
+    shares: str | None = knob(
+        "What subgoals and single actions share: the nodes of one search, or the time of two "
+        "searches that take turns, with both kinds of children and with actions alone.",
+        default=BY_NODES, paper=BY_NODES, unspoken=BY_NODES,
+        choices=lambda: (BY_NODES, BY_TIME),
     )  # fmt: skip
     candidates: int | None = knob(
         "Number of subgoals that a generator of single-cell edits proposes per state.",
@@ -226,6 +250,11 @@ class Settings:
     max_steps: int | None = knob(
         "Maximum steps of a policy that acts without search.",
         default=1_000, low=1, high=1_000_000,
+    )  # fmt: skip
+    target_steps: int | None = knob(
+        "Steps to the goal that a policy conditioned on its return is asked for; 0 for those of "
+        "the median demonstration.",
+        default=0, low=0, high=1_000_000,
     )  # fmt: skip
     precision: str | None = knob(
         "Precision of the networks: int8 where the model has it, or fp32.",
@@ -324,13 +353,14 @@ def from_values(values: Mapping[str, Any]) -> Settings:
 
 
 def spell(values: Mapping[str, Value]) -> str:
-    """Settings as one line of text, in the order of their declaration.
+    """Settings as one line of text, in the order of their declaration, without unspoken ones.
 
-    >>> spell({"top_p": 0.95, "epsilon": 0.001})
+    >>> spell({"top_p": 0.95, "epsilon": 0.001, "width": 1})
     'epsilon=0.001 top_p=0.95'
     """
     known = knobs()
-    written = {n: (known[n].write or _spell)(values[n]) for n in known if n in values}
+    spoken = [n for n in known if n in values and values[n] != known[n].unspoken]
+    written = {n: (known[n].write or _spell)(values[n]) for n in spoken}
     return " ".join(f"{name}={text}" for name, text in written.items())
 
 

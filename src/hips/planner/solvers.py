@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hips.arrays import Grid
 from hips.domains.base import Domain
 from hips.planner.budget import Budget
 from hips.planner.children import Expander
 from hips.planner.evaluations import Evaluation, KeyFunction
+from hips.planner.gathering import Report, gather
+from hips.planner.options import DEFAULT_BATCH, SearchOptions
 from hips.planner.outcomes import Outcome
+from hips.planner.policies import unweighted
+from hips.planner.protocols import Heuristic
 from hips.planner.result import Result
-from hips.planner.rounds import Observer, StopSearch
-from hips.planner.search import DEFAULT_BATCH, Search, SearchOptions
+from hips.planner.rounds import Observer
+from hips.planner.search import Search
 
 
 class Solver(Protocol):
     """Solves levels of one size."""
+
+    @property
+    def heuristic(self) -> Heuristic | None:
+        """Estimates distances to a goal, for whoever improves the plans; None without one."""
+        ...
 
     def solve_many(
         self,
@@ -31,6 +40,21 @@ class Solver(Protocol):
         ...
 
 
+@runtime_checkable
+class Steppable(Protocol):
+    """A solver whose searches can run round by round."""
+
+    def start(
+        self,
+        domain: Domain,
+        levels: Sequence[Grid],
+        budget: Budget,
+        observer: Observer | None = None,
+    ) -> Search:
+        """The searches before their first round."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SearchSolver:
     """A best-first search over an expander, many levels in lockstep.
@@ -40,12 +64,19 @@ class SearchSolver:
         evaluation: the order of expansion.
         close_on_generation: never update a generated state (the published protocol).
         batch: searches in lockstep.
+        width: nodes of each search that a round expands at most.
     """
 
     expander: Expander
     evaluation: str | Evaluation | KeyFunction = "phs_hat"
     close_on_generation: bool = False
     batch: int = DEFAULT_BATCH
+    width: int = 1
+
+    @property
+    def heuristic(self) -> Heuristic | None:
+        """The expander's, without the weight of the search."""
+        return unweighted(self.expander.heuristic)
 
     def solve_many(
         self,
@@ -66,7 +97,11 @@ class SearchSolver:
     ) -> Search:
         """The searches before their first round, to run round by round."""
         options = SearchOptions(
-            self.evaluation, budget, self.batch, close_on_generation=self.close_on_generation
+            self.evaluation,
+            budget,
+            self.batch,
+            close_on_generation=self.close_on_generation,
+            width=self.width,
         )
         return Search(domain, levels, self.expander, options, observer)
 
@@ -80,9 +115,11 @@ class ProgramSolver:
 
     Attributes:
         solve_one: calls the program.
+        heuristic: a program has none.
     """
 
     solve_one: SolveOne
+    heuristic: None = None
 
     def solve_many(
         self,
@@ -93,21 +130,16 @@ class ProgramSolver:
     ) -> list[Result]:
         """Calls the program for every level; those after Ctrl-C are INTERRUPTED."""
         deadline = budget.deadline()
-        results: list[Result] = []
-        try:
+
+        def work(report: Report) -> None:
             for index, level in enumerate(levels):
                 left = budget.until(deadline)
                 if left.max_total_seconds == 0.0:
-                    found = Result(Outcome.OUT_OF_TIME)
+                    report(index, Result(Outcome.OUT_OF_TIME))
                 else:
-                    found = self.solve_one(domain, level, _within(left))
-                results.append(replace(found, start=level, domain=domain))
-                if observer is not None:
-                    observer.on_result(index, results[-1])
-        except (KeyboardInterrupt, StopSearch):
-            pass
-        rest = [Result(Outcome.INTERRUPTED, start=one, domain=domain) for one in levels]
-        return [*results, *rest[len(results) :]]
+                    report(index, self.solve_one(domain, level, _within(left)))
+
+        return gather(domain, levels, observer, work)
 
 
 def _within(budget: Budget) -> Budget:

@@ -17,9 +17,10 @@ import numpy as np
 
 from hips.arrays import Grids, Ints
 from hips.errors import ConfigError
-from hips.planner.children import COSTS, Children, Costs, Rejected
+from hips.planner.children import COSTS, Children, Costs, Expander, Rejected
 from hips.planner.expander import Hybrid
 from hips.planner.protocols import DynamicsMode, Heuristic
+from hips.planner.reaching import LateReach
 from hips.planner.rollouts import Rollouts
 
 
@@ -31,13 +32,15 @@ class Staged:
         stages: one expander each; none may put children into tiers of its own.
     """
 
-    stages: tuple[Hybrid, ...]
+    stages: tuple[Expander, ...]
 
     def __post_init__(self) -> None:
         if not self.stages:
             raise ConfigError("A staged expander needs at least one stage.")
-        if any(one.epsilon == 0.0 and one.complete and one.generator for one in self.stages):
+        if any(_mixes_in_the_limit(one) for one in self.stages):
             raise ConfigError("A stage cannot mix with ε→0; make the actions the last stage.")
+        if any(isinstance(getattr(one, "reacher", None), LateReach) for one in self.stages):
+            raise ConfigError("The rollouts of a staged expander cannot be left for later.")
 
     @property
     def num_stages(self) -> int:
@@ -73,6 +76,11 @@ class Staged:
             if len(own)
         ]
         return _joined(found, len(states))
+
+
+def _mixes_in_the_limit(expander: Expander) -> bool:
+    mixes = isinstance(expander, Hybrid) and expander.generator is not None
+    return mixes and expander.complete and getattr(expander, "epsilon", 1.0) == 0.0
 
 
 def _joined(found: Sequence[tuple[Ints, Children]], count: int) -> Children:

@@ -11,7 +11,8 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
+        self.began = time.perf_counter()
+        self._last = self.began
 
     def lap(self, phase: str) -> None:
         """Assigns the time since the last lap to `phase`."""

@@ -40,6 +40,8 @@ class TreeNode:
         goal: whether it is a goal.
         expanded: 1-based number of its expansion; None if not expanded.
         state: the grid.
+        pending: whether its rollout was left for later, and it was not expanded: length, l and key
+            are estimates.
         rejected: proposed subgoals that did not become children.
     """
 
@@ -59,6 +61,7 @@ class TreeNode:
     goal: bool
     expanded: int | None
     state: Grid
+    pending: bool = False
     rejected: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -121,6 +124,10 @@ class TreeRecorder(Observer):
             tree.expansions += 1
             node = tree.nodes[number]
             node.expanded, node.h, node.guessed = tree.expansions, float(expanded.h[row]), False
+            if node.parent is not None:
+                node.parent, node.steps = int(expanded.parents[row]), int(expanded.steps[row])
+                node.length = node.steps - tree.nodes[node.parent].steps
+                node.key, node.pending = float(expanded.keys[row]), False
         for row, child in accepted_children(self.domain, round):
             self.trees[int(expanded.problems[row])].nodes[child.number] = child
         for row, proposal in rejected_proposals(round):
@@ -159,6 +166,7 @@ def accepted_children(domain: Domain, round: Round) -> Iterator[tuple[int, TreeN
                 goal=bool(offered.goals[place]),
                 expanded=None,
                 state=offered.states[place],
+                pending=bool(offered.pending[place]),
             ),
         )
 

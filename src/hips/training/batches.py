@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -33,3 +34,10 @@ def mean_metrics(objective: nn.Module, batch: Batch) -> dict[str, float]:
         for name, value in {"score": loss, **metrics}.items():
             means[name] = means.get(name, 0.0) + share * float(value)
     return means
+
+
+def share_of_commonest(values: Tensor) -> float:
+    """The share of the commonest value among those that are not negative."""
+    known = values[values >= 0]
+    counts = np.unique(known.numpy(), return_counts=True)[1]
+    return float(counts.max() / len(known)) if len(known) else 0.0

@@ -13,8 +13,10 @@ from hips.domains.base import Domain
 from hips.errors import ConfigError
 from hips.training.contract import Part
 from hips.training.schedule import Size
+from hips.training.survey import Survey, suggested
 
 SMOKE_DEMONSTRATIONS = 300
+USUAL_SEGMENTATION = "events"
 ELSEWHERE = ("domain", "parameters", "warm_start")
 """Fields set by their own arguments, never as a setting."""
 
@@ -30,7 +32,7 @@ class SegmentationConfig:
         most: maximum number of trajectories to segment, if scoring all pairs is costly.
     """
 
-    method: str = "events"
+    method: str = USUAL_SEGMENTATION
     penalty: float = 0.1
     ahead: int = 1
     most: int = 10_000
@@ -53,6 +55,7 @@ class TrainingConfig:
         seed: of all random draws.
         demonstrations: trajectories to collect, if none are given.
         quality: of those, from 0 (wandering) to 1 (near-optimal).
+        longest: steps of the longest of those; 0 for no limit.
         horizon: H, the maximum number of low-level steps to a subgoal.
         segmentation: how trajectories are segmented into subgoals.
         parts: the configuration of each part to train, by name.
@@ -66,6 +69,7 @@ class TrainingConfig:
     seed: int = 0
     demonstrations: int = 10_000
     quality: float = 1.0
+    longest: int = 0
     horizon: int = 10
     segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
     parts: Mapping[str, Any] = field(default_factory=dict)
@@ -82,10 +86,14 @@ class TrainingConfig:
 
 
 def default_config(
-    domain: Domain, parts: Mapping[str, Part], size: Size = "laptop", seed: int = 0
+    domain: Domain,
+    parts: Mapping[str, Part],
+    size: Size = "laptop",
+    seed: int = 0,
+    survey: Survey | None = None,
 ) -> TrainingConfig:
-    """The default configuration of a domain at a size."""
-    preset = domain.preset
+    """The default configuration of a domain at a size; a survey of it chooses what suits it."""
+    preset = suggested(domain, survey)
     return TrainingConfig(
         domain=domain.name,
         parameters=domain.parameters(),
@@ -93,10 +101,20 @@ def default_config(
         seed=seed,
         demonstrations=SMOKE_DEMONSTRATIONS if size == "smoke" else preset.demonstrations,
         quality=0.0 if size == "paper" else 1.0,
+        longest=preset.longest_demonstration if size == "paper" else 0,
         horizon=preset.horizon,
-        segmentation=SegmentationConfig(penalty=preset.segment_penalty),
-        parts={name: part.configure(domain, size) for name, part in parts.items()},
+        segmentation=SegmentationConfig(
+            method=_paper_segmentation(parts) if size == "paper" else USUAL_SEGMENTATION,
+            penalty=preset.segment_penalty,
+        ),
+        parts={name: part.configure(domain, size, survey) for name, part in parts.items()},
     )
+
+
+def _paper_segmentation(parts: Mapping[str, Part]) -> str:
+    """The published segmenter, if a part provides it."""
+    found = [part.paper_segmentation for part in parts.values() if part.paper_segmentation]
+    return found[0] if found else USUAL_SEGMENTATION
 
 
 def override(config: TrainingConfig, overrides: Sequence[str]) -> TrainingConfig:

@@ -16,6 +16,8 @@ from hips.arrays import Grids
 from hips.domains.base import Domain, GridSpec
 from hips.models.runtime import Array
 from hips.training.schedule import Size
+from hips.training.survey import Survey
+from hips.training.verdict import Gauge
 
 if TYPE_CHECKING:
     from torch import nn
@@ -39,12 +41,14 @@ class StageSpec:
         build: makes the stage from networks and data.
         needs: stages that must be finished first, in this run or in the warm start's model.
         after: stages that come first if they are part of the run.
+        effort: cost of a sample, relative to one pass of the part's graphs forth and back.
     """
 
     name: str
     build: Callable[[Workshop], Stage]
     needs: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    effort: float = 1.0
 
     @property
     def part(self) -> str:
@@ -99,20 +103,26 @@ class Part(ABC):
         about: one sentence of description.
         config_type: frozen dataclass of its configuration: network sizes and schedules.
         upstream: parts whose networks its training uses.
+        companions: parts that methods need beside it; choosing it for training chooses them too.
         headline: the score shown in lists.
+        gauges: what each score means, by name, and which values are good.
         default: whether it is trained by default.
+        paper_segmentation: the segmenter of this part that the paper uses; empty for none.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
     config_type: ClassVar[type[Any]]
     upstream: ClassVar[tuple[str, ...]] = ()
+    companions: ClassVar[tuple[str, ...]] = ()
     headline: ClassVar[str] = ""
+    gauges: ClassVar[Mapping[str, Gauge]] = {}
     default: ClassVar[bool] = False
+    paper_segmentation: ClassVar[str] = ""
 
     @abstractmethod
-    def configure(self, domain: Domain, size: Size) -> Any:
-        """The default configuration for a domain at a size."""
+    def configure(self, domain: Domain, size: Size, survey: Survey | None = None) -> Any:
+        """The default configuration for a domain at a size, given what its actions change."""
 
     @abstractmethod
     def build(self, spec: GridSpec, config: Any, horizon: int) -> nn.Module:

@@ -39,10 +39,12 @@ class Stage(ABC):
         schedule: steps, batch size and learning rate.
         objective: a module whose `forward(batch)` returns the loss and metrics; its whole state
             is saved.
+        headline: the validation metric that says most.
     """
 
     schedule: Schedule
     objective: nn.Module
+    headline: str = "score"
 
     @abstractmethod
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
@@ -51,6 +53,10 @@ class Stage(ABC):
     @abstractmethod
     def validate(self) -> dict[str, float]:
         """Validation metrics; early stopping minimises "score"."""
+
+    def naive(self) -> dict[str, float]:
+        """Validation metrics of the best guess that ignores the state."""
+        return {}
 
     def rate_scales(self) -> dict[nn.Module, float]:
         """Learning-rate factors of submodules of the objective."""
@@ -140,6 +146,7 @@ class StageRun:
             torch.manual_seed(stream_seed(self.seed, self.name, "prepare") % 2**63)
             self.stage.prepare()
         self.reporter.start_stage(self.name, self.step, self.stage.schedule.steps)
+        self.reporter.compare_with(self.stage.headline, self.stage.naive())
 
     def _train(self) -> None:
         schedule = self.stage.schedule

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -17,7 +20,15 @@ from hips.training.config import TrainingConfig
 from hips.training.contract import Part, StageSpec
 from hips.training.loop import StageReport, StageRun
 from hips.training.progress import Reporter
+from hips.training.schedule import Schedule
+from hips.training.timing import Timetable, with_steps
 from hips.training.workshop import Workshop
+
+FITTED = "fitted.json"
+"""The file with the steps of a stage that a time limit shortened."""
+SCHEDULE_DEPTH = 4
+"""Names in `parts.PART.STAGE.FIELD`."""
+SCHEDULED = frozenset(field.name for field in fields(Schedule)) - {"cold_start"}
 
 
 def build_networks(
@@ -62,6 +73,11 @@ def check_needs(
             )
 
 
+def has_begun(folder: Path, stage: str) -> bool:
+    """Whether a run folder has weights of a stage, final or not."""
+    return (folder / stage).is_dir() and any((folder / stage).glob("*.safetensors"))
+
+
 def is_finished(folder: Path, stage: str) -> bool:
     """Whether a run folder has the final weights of a stage."""
     return (folder / stage / "done.json").exists()
@@ -73,8 +89,12 @@ def run_stages(
     chosen: Collection[str],
     reporter: Reporter,
     finished_before: Collection[str] = (),
+    timetable: Timetable | None = None,
 ) -> dict[str, StageReport]:
-    """Runs the chosen stages and loads other finished ones; returns all their reports."""
+    """Runs the chosen stages and loads other finished ones; returns all their reports.
+
+    A timetable with a limit shortens the stages that are still to run.
+    """
     folder, config = workshop.folder, workshop.config
     here = [stage.name for stage in stages if is_finished(folder, stage.name)]
     check_needs(stages, chosen, {*here, *finished_before})
@@ -83,10 +103,28 @@ def run_stages(
         if spec.name not in chosen and spec.name not in here:
             continue
         stage = spec.build(workshop)
+        configured, finished = stage.schedule, spec.name in here
+        if timetable is not None and not finished:
+            stage.schedule = _fitted(spec.name, configured, folder, timetable)
         fresh = spec.part not in config.warm_parts or stage.schedule.cold_start
         run = StageRun(spec.name, stage, folder, config.seed, reporter, workshop.group, fresh)
-        reports[spec.name] = run.run()
+        reports[spec.name] = report = run.run()
+        if timetable is not None:
+            seconds = 0.0 if finished else report.seconds
+            timetable.finished(spec.name, configured, report.steps if seconds else 0, seconds)
     return reports
+
+
+def _fitted(stage: str, schedule: Schedule, folder: Path, timetable: Timetable) -> Schedule:
+    """The schedule that fits the timetable; an interrupted stage keeps the one it began with."""
+    path = folder / stage / FITTED
+    if path.exists():
+        return with_steps(schedule, int(read_json(path)["steps"]))
+    fitted = timetable.fitted(stage, schedule, time.monotonic())
+    if fitted != schedule:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {"steps": fitted.steps})
+    return fitted
 
 
 def open_run(folder: Path, config: TrainingConfig, parts: Mapping[str, Part], resume: bool) -> None:
@@ -102,9 +140,33 @@ def open_run(folder: Path, config: TrainingConfig, parts: Mapping[str, Part], re
         )
     # Parsed and written again, so that settings newer than the run take their defaults.
     present = configuration.to_json(configuration.from_json(read_json(path), parts))
-    different = sorted(name for name in content if content[name] != present.get(name))
-    if different:
+    different = _differences(content, present)
+    fixed = [name for name in different if not _still_open(name, folder)]
+    if fixed:
         raise ConfigError(
-            f"{folder} was started with another configuration ('{different[0]}' differs); "
-            "choose another --out."
+            f"{folder} was started with another configuration ('{fixed[0]}' differs). Only "
+            "schedules of stages that have not begun may change; choose another --out."
         )
+    if different:
+        write_json(path, content)
+
+
+def _differences(first: Any, second: Any, prefix: str = "") -> list[str]:
+    """Dotted names of the settings in which two configurations differ."""
+    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
+        return [] if first == second else [prefix]
+    return [
+        found
+        for name in sorted({*first, *second})
+        for found in _differences(
+            first.get(name), second.get(name), f"{prefix}.{name}" if prefix else name
+        )
+    ]
+
+
+def _still_open(setting: str, folder: Path) -> bool:
+    """Whether a setting is part of the schedule of a stage that has not begun."""
+    names = setting.split(".")
+    if len(names) != SCHEDULE_DEPTH or names[0] != "parts" or names[3] not in SCHEDULED:
+        return False
+    return not has_begun(folder, ".".join(names[1:3]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from hips.models.bundle import shipped_folder
+from hips.models.card import CARD, read_card
+
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
+NAIVE = "naive"
+"""The split of the row with a naive guess's metrics."""
 ROW_SECONDS = 10.0
 LINE_SECONDS = 60.0
 
@@ -47,6 +53,7 @@ class Reporter:
             disable=not self.live,
         )
         self._writer: SummaryWriter | None = None
+        self._headline, self._naive = "", dict[str, float]()
 
     def __enter__(self) -> Reporter:
         self._progress.start()
@@ -73,6 +80,12 @@ class Reporter:
         self._drop_rows_after(step)
         self._task = self._progress.add_task(stage, total=steps, completed=step, metric="")
 
+    def compare_with(self, headline: str, naive: Mapping[str, float]) -> None:
+        """Shows the metric `headline` beside a naive guess and what shipped models ended with."""
+        self._headline, self._naive = headline, dict(naive)
+        if naive and self.first_step == 0:
+            self._row(0, naive, NAIVE)
+
     def step(self, step: int, metrics: Mapping[str, float]) -> None:
         """Called after an optimisation step."""
         now = time.monotonic()
@@ -90,7 +103,10 @@ class Reporter:
         """Called after a validation."""
         self._row(step, metrics, "validation")
         text = " ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-        self._line(step, f"[green]validation[/] {text}")
+        beside = ""
+        if self._headline in metrics:
+            beside = compared(self.stage, self._headline, metrics[self._headline], self._naive)
+        self._line(step, f"[green]validation[/] {text}{beside}")
 
     def end_stage(self, metrics: Mapping[str, float]) -> None:
         """Called when the stage is finished."""
@@ -135,3 +151,25 @@ class Reporter:
         except json.JSONDecodeError:  # a row truncated by a kill
             return True
         return bool(row["stage"] == self.stage and row["step"] > step)
+
+
+def compared(stage: str, metric: str, value: float, naive: Mapping[str, float]) -> str:
+    """A metric beside a naive guess and the values with which shipped models ended the stage."""
+    found = [f"naive guess {naive[metric]:.3f}"] if metric in naive else []
+    ended = shipped_values(stage, metric)
+    if ended:
+        found.append(f"shipped models ended at {min(ended):.3f} to {max(ended):.3f}")
+    return f" | {metric} {value:.3f}: {', '.join(found)}" if found else ""
+
+
+@lru_cache(maxsize=64)
+def shipped_values(stage: str, metric: str) -> tuple[float, ...]:
+    """The values of a validation metric in the cards of the shipped models."""
+    part, _, name = stage.partition(".")
+    found = []
+    for path in sorted(shipped_folder().glob(f"*/{CARD}")):
+        entry = read_card(path.parent).parts.get(part)
+        record = {} if entry is None else entry.training.get(name, {}).get("validation", {})
+        if metric in record:
+            found.append(float(record[metric]))
+    return tuple(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from hips.data.labels import StateLabels
 from hips.data.labels import load_all as load_labels
 from hips.domains.base import Domain
 from hips.engines import LocalEngine
-from hips.errors import ConfigError, DatasetError
-from hips.files import sha256
+from hips.errors import ConfigError, DatasetError, ExpertError
+from hips.files import locked, sha256
 from hips.models import bundle as bundles
 from hips.models.card import WEIGHTS, Card, PartEntry, describe_spec, write_card
 from hips.seeding import stream
@@ -31,10 +32,23 @@ from hips.training.corpus import Corpus
 from hips.training.curves import draw_curves
 from hips.training.export import export_graphs
 from hips.training.loop import StageReport
-from hips.training.pipeline import build_networks, open_run, ordered_stages, run_stages
+from hips.training.pipeline import (
+    build_networks,
+    is_finished,
+    open_run,
+    ordered_stages,
+    run_stages,
+)
 from hips.training.process_group import ProcessGroup, join_group
 from hips.training.progress import Reporter
 from hips.training.segmenters import find_segmenter
+from hips.training.timing import (
+    STEPS_APART,
+    Timetable,
+    expected_seconds,
+    schedule_of,
+    spell_minutes,
+)
 from hips.training.warm_start import WarmStart, find_warm_start
 from hips.training.weights import save_weights
 from hips.training.workshop import Workshop
@@ -59,9 +73,12 @@ class TrainingJob:
         resume: whether to resume the run in `out`.
         warm_start: name or folder of a model to start from; None for random weights.
         settings: recommended search settings, for the card.
+        recipe: the recipe that the run follows, for the card.
         device: torch device; None for the best available.
         threads: torch threads; None for all cores.
         command: the command line, for the card.
+        limit_minutes: for the whole run; stages are shortened to fit. None for no limit.
+        facts: further facts for the card.
     """
 
     domain: Domain
@@ -74,9 +91,12 @@ class TrainingJob:
     resume: bool = False
     warm_start: str | Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Mapping[str, Any] = field(default_factory=dict)
     device: str | None = None
     threads: int | None = None
     command: str = ""
+    limit_minutes: float | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def trained(self) -> dict[str, Part]:
@@ -102,7 +122,7 @@ class TrainedRun:
 
 def train(job: TrainingJob) -> TrainedRun:
     """Trains; once every stage is finished, exports and scores the model."""
-    start = None
+    began, start = time.monotonic(), None
     config = job.config
     if job.warm_start is not None:
         start = find_warm_start(job.warm_start, job.domain, config, job.parts)
@@ -110,9 +130,9 @@ def train(job: TrainingJob) -> TrainedRun:
     find_segmenter(config.segmentation.method, job.parts.values())  # a wrong name fails here
     stages = ordered_stages(job.trained, config)
     chosen = _chosen(job, stages)
-    with join_group(job.device, job.threads) as group:
+    with join_group(job.device, job.threads) as group, ExitStack() as held:
         if group.rank == 0:
-            job.out.mkdir(parents=True, exist_ok=True)
+            held.enter_context(locked(job.out))
             open_run(job.out, config, job.parts, job.resume)
         group.barrier()
         demonstrations = _load_data(job, group)
@@ -120,13 +140,43 @@ def train(job: TrainingJob) -> TrainedRun:
         with Reporter(job.out if group.rank == 0 else None) as reporter:
             workshop = _furnish(job, config, start, demonstrations, labels, group, reporter)
             before = set() if start is None else start.finished_stages()
-            reports = run_stages(workshop, stages, chosen, reporter, before)
+            waiting = [
+                stage
+                for stage in stages
+                if stage.name in chosen and not is_finished(job.out, stage.name)
+            ]
+            timetable = _timetable(job, workshop, waiting, reporter, began)
+            reports = run_stages(workshop, stages, chosen, reporter, before, timetable)
             card = None
             if group.rank == 0:
                 draw_curves(job.out / "metrics.jsonl", job.out / "curves.png")
                 if {stage.name for stage in stages} <= {*reports, *before}:
                     card = _finish(job, workshop, reports, start, demonstrations, reporter)
         return TrainedRun(workshop.networks, reports, card)
+
+
+def _timetable(
+    job: TrainingJob,
+    workshop: Workshop,
+    waiting: Sequence[StageSpec],
+    reporter: Reporter,
+    began: float,
+) -> Timetable:
+    """What the stages are expected to take, said to the user and checked against the limit."""
+    config, examples = workshop.config, _examples(workshop)
+    found = expected_seconds(workshop.parts, workshop.networks, config, waiting, examples)
+    steps = {stage.name: schedule_of(config, stage.name).steps for stage in waiting}
+    now = time.monotonic()
+    limit = None
+    if job.limit_minutes is not None:
+        limit = 60 * job.limit_minutes * (1 - STEPS_APART) - (now - began)
+    timetable = Timetable(found, limit, started=now)
+    total = f"{sum(steps.values()):,} steps in {len(steps)} stages take about"
+    reporter.message(f"{total} {spell_minutes(timetable.total)} at the present speed")
+    timetable.check(steps)
+    if limit is not None and timetable.total > limit:
+        reporter.message(f"shortened to fit into {job.limit_minutes:g} minutes with scoring")
+    return timetable
 
 
 def _chosen(job: TrainingJob, stages: Sequence[StageSpec]) -> set[str]:
@@ -178,6 +228,7 @@ def _load_data(job: TrainingJob, group: ProcessGroup) -> Demonstrations:
                 out=folder,
                 quality=job.config.quality,
                 engine=LocalEngine(job.threads or 2),
+                longest=job.config.longest,
             )
         group.barrier()
         folders = [folder]
@@ -201,14 +252,21 @@ def _finish(
     """Exports the model and scores it with its own graphs."""
     out = job.out / MODEL
     reporter.message(f"exporting to {out}")
-    facts: dict[str, Any] = {"data": _data_facts(job, demonstrations)}
+    facts: dict[str, Any] = {**job.facts, "data": _data_facts(job, demonstrations)}
     if workshop.labels is not None:
         facts["labels"] = workshop.labels.origin
+    if job.recipe:
+        facts["recipe"] = dict(job.recipe)
     card = export_model(workshop, reports, start, out, job.settings, facts)
     reporter.message("scoring the model on held-out demonstrations")
-    scores = scoring.score(bundles.load(out, job.domain), job.parts)
-    count, seed = scoring.DEFAULT_DEMONSTRATIONS, scoring.DEFAULT_SEED
-    card = scoring.with_scores(card, scores, count, seed)
+    model, count = bundles.load(out, job.domain), scoring.DEFAULT_DEMONSTRATIONS
+    try:
+        scores = scoring.score(model, job.parts)
+    except ExpertError as error:
+        reporter.message(f"{error}; scoring on the held-out ones of the given demonstrations")
+        given = demonstrations.trajectories("validation")
+        scores, count = scoring.score(model, job.parts, given=given), len(given)
+    card = scoring.with_scores(card, scores, count, scoring.DEFAULT_SEED)
     write_card(out, card)
     return card
 

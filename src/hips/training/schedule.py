@@ -10,6 +10,8 @@ Size = Literal["smoke", "laptop", "paper"]
 SIZES: tuple[str, ...] = get_args(Size)
 SMOKE_STEPS, SMOKE_BATCH = 30, 64
 PAPER_FACTOR = 10
+PAPER_MODEL_RATE = 2e-4
+"""The paper's learning rate of VQ-VAE and dynamics; that of the other networks is the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,15 @@ class Schedule:
     patience: int = 0
     cold_start: bool = False
 
-    def sized(self, size: Size) -> Schedule:
-        """This schedule, which is for `laptop`, at a given size."""
+    def sized(self, size: Size, published_rate: float | None = None) -> Schedule:
+        """This schedule, which is for `laptop`, at a given size.
+
+        `published_rate` is the paper's learning rate, where it differs.
+        """
         if size == "smoke":
             batch = min(self.batch, SMOKE_BATCH)
             return replace(self, steps=SMOKE_STEPS, batch=batch, validate_every=SMOKE_STEPS)
-        return replace(self, steps=self.steps * PAPER_FACTOR) if size == "paper" else self
+        if size == "paper":
+            rate = self.learning_rate if published_rate is None else published_rate
+            return replace(self, steps=self.steps * PAPER_FACTOR, learning_rate=rate)
+        return self

@@ -25,6 +25,8 @@ from hips.training.segments import follow_chain
 AT_ONCE = 256
 DEFAULT_DEMONSTRATIONS = 200
 DEFAULT_SEED = 1_000_003
+TRIES_PER_PLAN = 50
+"""Levels per plan after which the expert counts as none."""
 SHARED = "segments"
 """Card entry for statistics of the demonstrations themselves."""
 
@@ -70,11 +72,19 @@ def chunks(total: int, size: int = AT_ONCE) -> Iterator[slice]:
 
 
 def held_out(domain: Domain, count: int, seed: int, quality: float) -> Trajectories:
-    """Demonstrations of new levels, from a random stream that training never uses."""
+    """Demonstrations of new levels, from a random stream that training never uses.
+
+    Raises:
+        ExpertError: the expert fails on nearly every level.
+    """
     starts: list[Grid] = []
     plans: list[Actions] = []
     index = 0
     while len(starts) < count:
+        if index >= TRIES_PER_PLAN * (len(starts) + 1):
+            raise ExpertError(
+                f"the expert of '{domain.name}' failed on {index - len(starts)} of {index} levels"
+            )
         rng = stream(seed, "validation", domain.name, index)
         state = domain.sample(rng, 1)[0]
         index += 1
@@ -88,8 +98,14 @@ def held_out(domain: Domain, count: int, seed: int, quality: float) -> Trajector
     return replay_plans(domain, np.stack(starts), actions, offsets)
 
 
-def prepare(bundle: Bundle, parts: Mapping[str, Part], count: int, seed: int) -> Exam:
-    """Held-out demonstrations, segmented as in the model's training."""
+def prepare(
+    bundle: Bundle,
+    parts: Mapping[str, Part],
+    count: int,
+    seed: int,
+    given: Trajectories | None = None,
+) -> Exam:
+    """Held-out demonstrations, `given` or the expert's, segmented as in the model's training."""
     card, domain = bundle.card, bundle.domain
     runtime = bundle.runtime("fp32")
     try:
@@ -100,7 +116,7 @@ def prepare(bundle: Bundle, parts: Mapping[str, Part], count: int, seed: int) ->
             f"{bundle.folder}: the card lacks the quality or segmentation of its demonstrations "
             f"({error!r}), which scoring needs."
         ) from None
-    data = held_out(domain, count, seed, quality)
+    data = held_out(domain, count, seed, quality) if given is None else given
     segmenter = find_segmenter(config.method, parts.values())
     if not {stage.split(".")[0] for stage in segmenter.stages} <= set(card.parts):
         segmenter = EventSegmenter()  # no part of this model needed subgoals
@@ -115,10 +131,15 @@ def score(
     parts: Mapping[str, Part],
     count: int = DEFAULT_DEMONSTRATIONS,
     seed: int = DEFAULT_SEED,
+    given: Trajectories | None = None,
 ) -> dict[str, dict[str, float]]:
-    """Scores every part of a model on `count` held-out demonstrations."""
+    """Scores every part of a model on held-out demonstrations: `given` ones, or `count` new ones.
+
+    Raises:
+        ExpertError: none are given, and the expert fails on nearly every level.
+    """
     held = {name: parts[name] for name in bundle.card.parts if name in parts}
-    exam = prepare(bundle, parts, count, seed)
+    exam = prepare(bundle, parts, count, seed, given)
     length = float((exam.ends - np.arange(len(exam.ends)))[exam.starts].mean())
     scores: dict[str, dict[str, float]] = {SHARED: {"length": length}}
     for name, part in held.items():

@@ -6,22 +6,24 @@ trajectories; the actual segments are the chain from a trajectory's first state.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 from numba import njit
 
-from hips.arrays import Bools, Floats, Floats32, Grids, Ints
+from hips.arrays import Bools, Floats, Grids, Ints
 from hips.data.dataset import Trajectories
 from hips.domains.base import Domain
 
 NextAction: TypeAlias = Callable[[Grids, Grids], Floats]
 """Log π(a | s, s_g) `[B, A]` of the next action, for states and subgoals `[B, H, W]`."""
+PairScore: TypeAlias = Callable[[Ints, Ints], Floats]
+"""Scores `[B]` of pairs, for the indices `[B]` of their states and subgoals."""
 PAIRS_AT_ONCE = 2048
 
 STEPPED_AT_ONCE = 65_536
+MANY_ACTIONS, SAMPLED_STEPS = 256, 512
 
 
 @njit(cache=True)
@@ -88,43 +90,42 @@ def later_states(offsets: Ints, horizon: int) -> tuple[Ints, Bools]:
     return np.where(exists, positions, 0), exists
 
 
-def likeliest_following(
-    queries: Floats32,
-    keys: Floats32,
-    bias: Floats32,
-    offsets: Ints,
-) -> Ints:
-    """The detector's most likely next subgoal of every state.
-
-    Args:
-        queries: `[M, E]`, embedding of each state as the current state.
-        keys: `[M, E]`, embedding of each state as a subgoal.
-        bias: `[H]`, for each distance.
-        offsets: `[N + 1]`.
-    """
-    horizon = len(bias)
-    following = np.empty(len(queries), dtype=np.int64)
-    scale = 1.0 / np.sqrt(queries.shape[1])
-    for first, stop in itertools.pairwise(offsets):
-        product = queries[first:stop] @ keys[first:stop].T * scale
-        distance = np.arange(stop - first)[None] - np.arange(stop - first)[:, None] - 1
-        near = (distance >= 0) & (distance < horizon)
-        scores = np.where(near, product + bias[np.clip(distance, 0, horizon - 1)], -np.inf)
-        following[first:stop] = first + scores.argmax(axis=1)
-        following[stop - 1] = stop - 1
+def likeliest_following(scores: Floats, offsets: Ints) -> Ints:
+    """The next subgoal with the highest score `[M, H]` of every state; `-inf` beyond the end."""
+    following = np.arange(len(scores)) + 1 + scores.argmax(axis=1)
+    last = offsets[1:] - 1
+    following[last] = last
     return following
 
 
 def irreversible_steps(domain: Domain, states: Grids, offsets: Ints) -> Bools:
-    """From which states `[M]` the next step cannot be undone by a single action."""
-    lasting = np.ones(len(states), dtype=np.bool_)
-    for start in range(0, len(states) - 1, STEPPED_AT_ONCE):
-        window = states[start : start + STEPPED_AT_ONCE + 1]
-        before, after = window[:-1], window[1:]
-        for action in range(domain.spec.num_actions):
-            back = domain.step(after, np.full(len(after), action))
-            lasting[start : start + len(after)] &= (back != before).any(axis=(1, 2))
-    lasting[offsets[1:] - 1] = False
+    """From which states `[M]` the next step cannot be undone by a single action.
+
+    With many actions, a sample of steps decides for all, if they agree.
+    """
+    lasting = np.zeros(len(states), dtype=np.bool_)
+    steps = np.setdiff1d(np.arange(len(states) - 1), offsets[1:] - 1)
+    if domain.spec.num_actions > MANY_ACTIONS and len(steps) > SAMPLED_STEPS:
+        few = steps[:: len(steps) // SAMPLED_STEPS]
+        found = _lasting(domain, states, few)
+        if found.all() or not found.any():
+            lasting[steps] = found[0]
+            return lasting
+    for first in range(0, len(steps), STEPPED_AT_ONCE):
+        part = steps[first : first + STEPPED_AT_ONCE]
+        lasting[part] = _lasting(domain, states, part)
+    return lasting
+
+
+def _lasting(domain: Domain, states: Grids, steps: Ints) -> Bools:
+    """Which of the steps from `states[steps]` to the next state no action undoes."""
+    lasting = np.ones(len(steps), dtype=np.bool_)
+    for action in range(domain.spec.num_actions):
+        rows = np.flatnonzero(lasting)
+        if not len(rows):
+            break
+        back = domain.step(states[steps[rows] + 1], np.full(len(rows), action))
+        lasting[rows] = (back != states[steps[rows]]).any(axis=(1, 2))
     return lasting
 
 
@@ -169,18 +170,27 @@ def mean_segment(following: Ints, offsets: Ints) -> float:
     return float((offsets[-1] - len(offsets) + 1) / max(1, is_start.sum()))
 
 
-def pair_log_pi(next_action: NextAction, data: Trajectories, horizon: int) -> Floats:
-    """Log π(a_t | s_t, s_{t+d}) for every state and d = 1 … H, `[M, H]`; −inf beyond the end."""
-    positions, exists = later_states(data.offsets, horizon)
+def pair_scores(score: PairScore, offsets: Ints, horizon: int) -> Floats:
+    """The scores of every state with each of its next H states, `[M, H]`; −inf beyond the end."""
+    positions, exists = later_states(offsets, horizon)
     rows, columns = np.nonzero(exists)
     subgoals = positions[rows, columns]
-    log_pi = np.full(exists.shape, -np.inf)
+    scores = np.full(exists.shape, -np.inf)
     for first in range(0, len(rows), PAIRS_AT_ONCE):
         part = slice(first, first + PAIRS_AT_ONCE)
-        found = next_action(data.states[rows[part]], data.states[subgoals[part]])
-        taken = data.actions[rows[part]][:, None]
-        log_pi[rows[part], columns[part]] = np.take_along_axis(found, taken, axis=1)[:, 0]
-    return log_pi
+        scores[rows[part], columns[part]] = score(rows[part], subgoals[part])
+    return scores
+
+
+def pair_log_pi(next_action: NextAction, data: Trajectories, horizon: int) -> Floats:
+    """Log π(a_t | s_t, s_{t+d}) for every state and d = 1 … H, `[M, H]`; −inf beyond the end."""
+
+    def score(rows: Ints, subgoals: Ints) -> Floats:
+        found = next_action(data.states[rows], data.states[subgoals])
+        taken: Floats = np.take_along_axis(found, data.actions[rows][:, None], axis=1)[:, 0]
+        return taken
+
+    return pair_scores(score, data.offsets, horizon)
 
 
 @njit(cache=True)

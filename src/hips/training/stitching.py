@@ -24,6 +24,8 @@ from hips.planner.packing import first_occurrences, pack
 Step: TypeAlias = Callable[[Grids, Actions], Grids]
 """The next states `[B, H, W]` of states and actions `[B]`."""
 IsGoal: TypeAlias = Callable[[Grids], Bools]
+IsLegal: TypeAlias = Callable[[Grids, Grids], Bools]
+"""Which grids `[B, H, W]` could belong to the same problem as their origins `[B, H, W]`."""
 TRAJECTORIES_AT_ONCE = 32
 LABELLED_LEVELS = 3
 """States are labelled up to this many steps from a demonstrated one; ways back from farther states
@@ -37,17 +39,25 @@ class Surveyor:
     Attributes:
         step: a model of the dynamics.
         is_goal: which states `[B]` are goals.
+        is_legal: which grids a step may lead to. Demonstrators avoid moves that are impossible, so
+            a model of their steps does not know them and predicts grids that break the rules;
+            such a step counts as one that leads nowhere.
         num_actions: of the domain.
     """
 
     step: Step
     is_goal: IsGoal
+    is_legal: IsLegal
     num_actions: int
 
     def successors(self, states: Grids) -> Grids:
         """The next states of all actions, `[A · B, H, W]`, the first action's first."""
-        actions = [np.full(len(states), action) for action in range(self.num_actions)]
-        return np.concatenate([self.step(states, chosen) for chosen in actions])
+        return np.concatenate([self._after(states, action) for action in range(self.num_actions)])
+
+    def _after(self, states: Grids, action: int) -> Grids:
+        predicted = self.step(states, np.full(len(states), action))
+        legal = self.is_legal(predicted, states)
+        return np.where(legal[:, None, None], predicted, states)
 
 
 @dataclass(frozen=True, slots=True)

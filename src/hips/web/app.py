@@ -14,6 +14,7 @@ from pydantic import Field
 from starlette.types import ASGIApp
 
 from hips.errors import LevelError
+from hips.files import text_lines
 from hips.seeding import stream
 from hips.web import catalogue, errors
 from hips.web.drawing import GifRequest, PicturesRequest, draw_symbols
@@ -89,7 +90,7 @@ def _add_problems(app: FastAPI, floor: Floor) -> None:
         return await floor.task(_sample, request, limits)
 
     @app.post("/api/parse")
-    async def parse(request: ParseRequest) -> list[dict[str, Any]]:
+    async def parse(request: ParseRequest) -> dict[str, Any]:
         return await floor.task(_parse, request, limits)
 
     @app.post("/api/check")
@@ -129,7 +130,7 @@ def _add_searches(app: FastAPI, floor: Floor) -> None:
 
     @app.post("/api/searches")
     async def search(request: SearchRequest) -> EventStream:
-        return searches.start(request)
+        return await searches.start(request)
 
     @app.post("/api/searches/{number}")
     async def command(number: str, request: Command) -> dict[str, bool]:
@@ -187,14 +188,25 @@ def _sample(request: SampleRequest, limits: Limits) -> dict[str, Any]:
     return Start(domain, grid).describe()
 
 
-def _parse(request: ParseRequest, limits: Limits) -> list[dict[str, Any]]:
+def _parse(request: ParseRequest, limits: Limits) -> dict[str, Any]:
+    """The levels of a text, and why others cannot be read; an error if none can."""
     domain = request.make()
-    grids = domain.parse_many(request.text)
-    if len(grids) > limits.levels:
-        raise LevelError(f"{len(grids)} levels are too many; at most {limits.levels} are read")
-    for grid in grids:
-        check_side(grid.shape[0], grid.shape[1], limits)
-    return [Start(domain.for_grid(grid), grid).describe() for grid in grids]
+    levels: list[dict[str, Any]] = []
+    unreadable: list[LevelError] = []
+    for level in domain.read(text_lines(request.text)):
+        if len(levels) + len(unreadable) == limits.levels:
+            raise LevelError(f"too many levels; at most {limits.levels} are read")
+        try:
+            if isinstance(level, LevelError):
+                raise level
+            check_side(level.grid.shape[0], level.grid.shape[1], limits)
+            start = Start(domain.for_grid(level.grid), level.grid)
+            levels.append({**start.describe(), "title": level.title, "note": level.note})
+        except LevelError as error:
+            unreadable.append(error)
+    if not levels:
+        raise unreadable[0] if unreadable else LevelError("the text has no level", 1, 1)
+    return {"levels": levels, "unreadable": [str(error) for error in unreadable]}
 
 
 def _step(request: StepRequest, limits: Limits) -> dict[str, Any]:

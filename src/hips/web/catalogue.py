@@ -18,10 +18,14 @@ from hips.web.limits import Limits
 
 def describe(limits: Limits) -> dict[str, Any]:
     """Everything the page needs to know before the first request."""
+    known = {name: _method(methods.get(name)) for name in methods.names()}
+    found = [_domain(domains.create(name)) for name in domains.names()]
+    # Domains with a model come first: the page opens with the first one.
+    found.sort(key=lambda domain: not any(known[name]["learned"] for name in domain["methods"]))
     return {
         "version": __version__,
-        "domains": [_domain(domains.create(name)) for name in domains.names()],
-        "methods": {name: _method(methods.get(name)) for name in methods.names()},
+        "domains": found,
+        "methods": known,
         "settings": {name: _knob(name, knob) for name, knob in knobs().items()},
         "limits": {
             "side": limits.side,

@@ -10,7 +10,7 @@ from typing import Any
 from hips.domains.base import Domain
 from hips.planner.result import Result
 from hips.planner.rounds import Round
-from hips.planner.tree import TreeNode, accepted_children, rejected_proposals
+from hips.planner.tree import Proposal, TreeNode, accepted_children, rejected_proposals
 from hips.web.problems import encode
 
 KINDS = ("root", "subgoal", "action")
@@ -31,7 +31,7 @@ class RoundWriter:
         domain: the domain at the size of the level.
         max_nodes: nodes to send; the page learns of further ones only by number.
         sent: nodes sent so far.
-        expansions: rounds seen so far.
+        expansions: expanded nodes seen so far.
     """
 
     domain: Domain
@@ -39,29 +39,43 @@ class RoundWriter:
     sent: int = 0
     expansions: int = 0
 
-    def write(self, round: Round) -> dict[str, Any]:
-        """One round: the expanded node, its children and the rejected proposals."""
+    def write(self, round: Round) -> list[dict[str, Any]]:
+        """One round: every expanded node with its children and its rejected proposals."""
+        children = list(accepted_children(self.domain, round))
+        rejected = list(rejected_proposals(round))
+        return [
+            self._write_node(
+                round,
+                row,
+                [child for parent, child in children if parent == row],
+                [proposal for parent, proposal in rejected if parent == row],
+            )
+            for row in range(len(round.expanded.nodes))
+        ]
+
+    def _write_node(
+        self, round: Round, row: int, children: list[TreeNode], rejected: list[Proposal]
+    ) -> dict[str, Any]:
         self.expansions += 1
-        children = [child for _, child in accepted_children(self.domain, round)]
-        offered = len(round.offered.nodes)
         if self.sent + len(children) > self.max_nodes:
             children = [child for child in children if child.goal]
         self.sent += len(children)
         full = self.sent > self.max_nodes
+        expanded = round.expanded
         return {
             "order": self.expansions,
-            "node": int(round.expanded.nodes[0]),
-            "h": number(float(round.expanded.h[0])),
-            "open": int(round.open_nodes[0]),
-            "offered": offered,
-            "state": encode(round.expanded.states[0]) if self.expansions == 1 else None,
+            "node": int(expanded.nodes[row]),
+            "parent": int(expanded.parents[row]),
+            "steps": int(expanded.steps[row]),
+            "h": number(float(expanded.h[row])),
+            "key": number(float(expanded.keys[row])),
+            "open": int(round.open_nodes[row]),
+            "offered": int((round.offered.parents == row).sum()),
+            "state": encode(expanded.states[row]) if self.expansions == 1 else None,
             "children": [_row(child) for child in children],
             "rejected": []
             if full
-            else [
-                [p.label, number(p.probability), p.reason, encode(p.state)]
-                for _, p in rejected_proposals(round)
-            ],
+            else [[p.label, number(p.probability), p.reason, encode(p.state)] for p in rejected],
         }
 
 
@@ -82,6 +96,7 @@ def _row(node: TreeNode) -> list[Any]:
         node.tier,
         int(node.goal),
         encode(node.state),
+        int(node.pending),
     ]
 
 

@@ -32,7 +32,7 @@ class Limits:
     """
 
     body_bytes: int = 256 << 10
-    side: int = 40
+    side: int = 64
     levels: int = 200
     pixels: int = 12_000_000
     frames: int = 2_000

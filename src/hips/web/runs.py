@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ from hips.planner.result import Result
 from hips.planner.rounds import Round, StopSearch
 from hips.planner.search import Search
 from hips.planner.settings import from_values
+from hips.planner.solvers import Steppable
 from hips.web.events import RoundWriter
 from hips.web.interrupts import InterruptibleCall
 from hips.web.limits import Limits
@@ -30,6 +31,9 @@ from hips.web.problems import Problem, Start
 PLANNERS = 12
 """Wired methods kept for the next search."""
 _BUILDING = threading.Lock()
+_WARM = Budget(max_expansions=2, max_seconds=60.0)
+_warmed: set[tuple[str, str]] = set()
+"""Domains and methods whose kernels are compiled."""
 
 
 class SearchRequest(Problem):
@@ -46,16 +50,8 @@ class SearchRequest(Problem):
     def choice(self) -> Choice:
         """The choice of method and settings; searches share the cores, so each has one thread."""
         execution = Execution(batch=1, threads=1)
-        return Choice(self.method, from_values(self.settings), self.named, execution=execution)
-
-
-@runtime_checkable
-class Steppable(Protocol):
-    """A solver whose searches can run round by round."""
-
-    def start(self, domain: Domain, levels: Sequence[Grid], budget: Budget) -> Search:
-        """The searches before their first round."""
-        ...
+        values = from_values(self.settings)
+        return Choice(self.method, values, self.named, execution=execution, learned_only=True)
 
 
 def planner_of(domain: Domain, choice: Choice) -> Planner:
@@ -67,6 +63,14 @@ def planner_of(domain: Domain, choice: Choice) -> Planner:
 @lru_cache(PLANNERS)
 def _build(domain: Domain, choice: Choice) -> Planner:
     return Planner(domain, choice)
+
+
+def _warm_up(ready: Ready, level: Grid) -> None:
+    """Compiles what a first search needs, so that its seconds are those of a search."""
+    key = (ready.domain.name, ready.provenance.method)
+    if key not in _warmed:
+        ready.solver.solve_many(ready.domain, [level], _WARM)
+        _warmed.add(key)
 
 
 class Run:
@@ -95,6 +99,7 @@ class Run:
         self._ready = planner.prepare(self.start.domain)
         solver, levels = self._ready.solver, [self.start.grid]
         if isinstance(solver, Steppable):
+            _warm_up(self._ready, self.start.grid)
             self._search = solver.start(self.start.domain, levels, self.budget)
             self._rounds = self._search.rounds()
         provenance = self._ready.provenance
@@ -121,7 +126,7 @@ class Run:
             if found is None:
                 self._finish(self._search.results())
                 break
-            written.append(self._writer.write(found))
+            written.extend(self._writer.write(found))
             if time.monotonic() >= deadline:
                 break
         return written

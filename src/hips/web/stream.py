@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import secrets
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 from starlette.responses import Response
@@ -22,7 +23,8 @@ from hips.web.limits import Limits
 from hips.web.problems import Request
 from hips.web.runs import Run, SearchRequest, open_run
 
-Emit = Callable[[str, Any], Awaitable[None]]
+Emit = Callable[[bytes], Awaitable[None]]
+LOG = logging.getLogger(__name__)
 QUEUE_SECONDS = 0.5
 """Interval between two looks at the position in the queue."""
 
@@ -73,14 +75,14 @@ class Searches:
         self.floor = floor
         self.controls: dict[str, Controls] = {}
 
-    def start(self, request: SearchRequest) -> EventStream:
+    async def start(self, request: SearchRequest) -> EventStream:
         """The stream of a new search.
 
         Raises:
             Refusal: the queue is full.
             HipsError: the problem or the settings are invalid.
         """
-        run = open_run(request, self.floor.limits)
+        run = await self.floor.task(open_run, request, self.floor.limits)
         place = self.floor.place()
         controls = Controls(request.paused, request.pace)
         return EventStream(Session(self, run, place, controls).run, self.floor.limits)
@@ -105,17 +107,17 @@ class Session:
         number = secrets.token_urlsafe(9)
         self._searches.controls[number] = self._controls
         try:
-            await emit("opened", {"id": number})
+            await emit(server_sent("opened", {"id": number}))
             await self._wait_for_place(emit)
             if not self._controls.stopping:
                 await self._work(emit)
         except HipsError as error:
-            await emit("problem", {"title": "The search failed", "detail": str(error)})
+            await emit(_failure(str(error)))
         except (asyncio.CancelledError, OSError):
             raise
         except Exception as error:
-            detail = f"{type(error).__name__}: {error}"
-            await emit("problem", {"title": "The search failed", "detail": detail})
+            LOG.exception("a search failed")
+            await emit(_failure(f"{type(error).__name__}: {error}"))
         finally:
             del self._searches.controls[number]
             self._search.close()
@@ -126,18 +128,28 @@ class Session:
         while not self._place.entered.is_set() and not self._controls.stopping:
             if self._place.position != shown:
                 shown = self._place.position
-                await emit("queued", {"position": shown})
+                await emit(server_sent("queued", {"position": shown}))
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._place.entered.wait(), QUEUE_SECONDS)
 
     async def _work(self, emit: Emit) -> None:
-        await emit("started", await self._floor.compute(self._search.prepare))
+        started = await self._floor.compute(self._search.prepare)
+        await emit(server_sent("started", started))
         if self._search.has_rounds:
             await self._run_rounds(emit)
         else:
             await self._run_call()
+        await emit(await self._floor.compute(self._ending))
+
+    def _ending(self) -> bytes:
         assert self._search.result is not None
-        await emit("result", result_event(self._search.result, self._limits.frames))
+        return server_sent("result", result_event(self._search.result, self._limits.frames))
+
+    def _advance(self, most: int, seconds: float) -> tuple[int, bytes]:
+        """Runs some rounds; their number and their event, written here to spare the event loop."""
+        rounds = self._search.advance(most, seconds)
+        content = {"seconds": self._search.seconds(), "rounds": rounds}
+        return len(rounds), server_sent("rounds", content) if rounds else b""
 
     async def _run_rounds(self, emit: Emit) -> None:
         controls, search = self._controls, self._search
@@ -150,14 +162,14 @@ class Session:
                 continue
             began, pace = time.monotonic(), controls.pace
             most = 1_000.0 if pace is None else max(1.0, pace * interval)
-            rounds = await self._floor.compute(
-                search.advance, int(min(most, controls.allowed)), interval
+            rounds, event = await self._floor.compute(
+                self._advance, int(min(most, controls.allowed)), interval
             )
-            controls.allowed -= len(rounds)
+            controls.allowed -= rounds
             if rounds:
-                await emit("rounds", {"seconds": search.seconds(), "rounds": rounds})
+                await emit(event)
             if pace is not None and search.result is None:
-                await self._rest(len(rounds) / pace - (time.monotonic() - began))
+                await self._rest(rounds / pace - (time.monotonic() - began))
 
     async def _rest(self, seconds: float) -> None:
         """Waits, but not beyond the next command."""
@@ -169,7 +181,7 @@ class Session:
         """Waits for a command; False if none comes."""
         controls = self._controls
         controls.changed.clear()
-        await emit("paused", {})
+        await emit(server_sent("paused", {}))
         try:
             await asyncio.wait_for(controls.changed.wait(), self._limits.idle_seconds)
         except TimeoutError:
@@ -202,6 +214,10 @@ class Session:
         self._search.collect()
 
 
+def _failure(detail: str) -> bytes:
+    return server_sent("problem", {"title": "The search failed", "detail": detail})
+
+
 class EventStream(Response):
     """Server-sent events. The reader's pace is the sender's pace: nothing piles up in between."""
 
@@ -216,8 +232,7 @@ class EventStream(Response):
         """Sends events until the end, or until the reader has gone or has stopped reading."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
 
-        async def emit(name: str, content: Any) -> None:
-            body = server_sent(name, content)
+        async def emit(body: bytes) -> None:
             message = {"type": "http.response.body", "body": body, "more_body": True}
             await asyncio.wait_for(send(message), self._limits.idle_seconds)
 

@@ -21,11 +21,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
+from hips.arrays import Actions, Bools, Floats, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
 from hips.domains.base import Domain, GridSpec, Preset, Symmetry
-from hips.domains.box_world import expert, generator, kernels, levels, pddl, sprites
+from hips.domains.box_world import estimates, expert, generator, kernels, levels, pddl, sprites
 from hips.domains.defaults import export_text, require_format, text_fault
+from hips.domains.records import Level
 from hips.errors import ConfigError, LevelError
 
 MIN_SIZE, MAX_SIZE = 4, 30
@@ -36,7 +37,7 @@ FLIPPED_ACTIONS = (2, 1, 0, 3)
 @register("box_world")
 @dataclass(frozen=True)
 class BoxWorld(Domain):
-    """Box-World in a room of `size` × `size` cells inside walls.
+    """Collect keys that open locks until you hold the gem; a wrong lock can be a dead end.
 
     Attributes:
         size: rows and columns of the room.
@@ -90,7 +91,13 @@ class BoxWorld(Domain):
     @property
     def preset(self) -> Preset:
         """The paper's hyperparameters."""
-        return Preset(horizon=10, num_codes=64, code_dimension=128, demonstrations=22_100)
+        return Preset(
+            horizon=10,
+            num_codes=64,
+            code_dimension=128,
+            demonstrations=22_100,
+            longest_demonstration=75,
+        )
 
     # -- rules ---------------------------------------------------------------------------------
 
@@ -142,6 +149,10 @@ class BoxWorld(Domain):
         """Actions from any state to the gem; see `hips.domains.box_world.expert.plan`."""
         return expert.plan(state, rng, quality)
 
+    def estimate(self, states: Grids) -> Floats:
+        """Boxes left to open with the held key, and the walk to the next one."""
+        return estimates.estimate(states, self.spec.num_symbols)
+
     def symmetries(self) -> tuple[Symmetry, ...]:
         """Colours relabelled by `i -> a * i + b`, each also with the room upside down."""
         factors = [a for a in range(1, self.colours + 1) if math.gcd(a, self.colours) == 1]
@@ -163,7 +174,7 @@ class BoxWorld(Domain):
         """The level as text; see `hips.domains.box_world.levels`."""
         return levels.write(state)
 
-    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+    def scan(self, lines: Iterable[str]) -> Iterator[Level | LevelError]:
         """The levels of a file; smaller ones are padded with wall to this domain's size."""
         return levels.scan(lines, self.size + 2, MAX_SIZE + 2, self.colours)
 

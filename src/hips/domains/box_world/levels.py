@@ -22,6 +22,7 @@ import numpy as np
 from hips.arrays import Grid
 from hips.domains.box_world.kernels import AGENT, FIRST_COLOUR, FLOOR, GEM, WALL
 from hips.domains.defaults import scan_blocks
+from hips.domains.records import Level
 from hips.errors import LevelError
 
 LETTERS = string.ascii_lowercase
@@ -44,7 +45,7 @@ def write(state: Grid) -> str:
 
 def scan(
     lines: Iterable[str], least_side: int, most_side: int, colours: int
-) -> Iterator[Grid | LevelError]:
+) -> Iterator[Level | LevelError]:
     """The levels of a text, each a square of at least `least_side`, padded with wall."""
 
     def parse(first_line: int, rows: list[str]) -> Grid:

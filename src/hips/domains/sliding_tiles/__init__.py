@@ -1,23 +1,28 @@
 """The sliding tile puzzle: move the blank until the tiles are in order.
 
-The goal is `0 1 2 …` row by row with the blank (0) at the top left; an action names the direction
-the *blank* moves. Half of all arrangements cannot be solved, but they are legal states.
+The goal is `0 1 2 …` row by row with the blank (0) at the top left, or `1 2 … 0` with the blank at
+the bottom right; an action names the direction the *blank* moves. Half of all arrangements cannot
+be solved, but they are legal states.
+
+Everything that depends on the goal is written for the blank at the top left. A puzzle with the
+blank last is *turned* for it: by 180 degrees, tile t becoming tile N - t.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
+from hips.arrays import Actions, Bools, Floats, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
 from hips.domains.base import Domain, GridSpec, Preset, Symmetry
 from hips.domains.defaults import require_format
-from hips.domains.sliding_tiles import assignment, expert, kernels, levels, pddl
+from hips.domains.records import Level
+from hips.domains.sliding_tiles import assignment, estimates, expert, kernels, levels, pddl
 from hips.domains.sliding_tiles.levels import MAX_SIDE, MIN_SIDE
 from hips.errors import ConfigError, LevelError
 
@@ -33,15 +38,17 @@ def _spec(height: int, width: int) -> GridSpec:
 @register("sliding_tiles")
 @dataclass(frozen=True, slots=True)
 class SlidingTiles(Domain):
-    """Sliding tiles of 2x2 to 6x6 cells; the default is the 24-puzzle.
+    """Slide tiles into the blank until all are in order; the default is the 24-puzzle.
 
     Attributes:
-        height: rows.
-        width: columns.
+        height: rows, 2 to 6.
+        width: columns, 2 to 6.
+        blank_last: whether the goal has the blank at the bottom right instead of the top left.
     """
 
     height: int = 5
     width: int = 5
+    blank_last: bool = False
 
     formats: ClassVar[tuple[str, ...]] = ("text", "pddl")
     environment_id: ClassVar[str | None] = "SlidingTiles"
@@ -69,6 +76,13 @@ class SlidingTiles(Domain):
     def _flat(self, states: Grids) -> Grids:
         return np.ascontiguousarray(states).reshape(len(states), self.height * self.width)
 
+    def _towards_goal(self, states: Grids) -> Grids:
+        """Flat grids `[B, N]` with the goal `0 1 2 …`; its own inverse."""
+        flat = self._flat(states)
+        if not self.blank_last:
+            return flat
+        return np.where(flat == 0, 0, self.height * self.width - flat)[:, ::-1].astype(np.uint8)
+
     def sample(self, rng: np.random.Generator, count: int) -> Grids:
         """Puzzles drawn uniformly from the solvable half, excluding the goal."""
         size = self.height * self.width
@@ -82,7 +96,7 @@ class SlidingTiles(Domain):
             drawn[odd] = _exchange(size)[drawn[odd]]
             states[missing] = drawn
             missing = missing[kernels.is_goal(drawn)]
-        return states.reshape(count, self.height, self.width)
+        return self._towards_goal(states).reshape(count, self.height, self.width)
 
     def step(self, states: Grids, actions: Actions) -> Grids:
         """Moves each blank; a move off the board changes nothing."""
@@ -91,7 +105,7 @@ class SlidingTiles(Domain):
 
     def is_goal(self, states: Grids) -> Bools:
         """Which puzzles are in order."""
-        return kernels.is_goal(self._flat(states))
+        return kernels.is_goal(self._towards_goal(states))
 
     def is_legal(self, states: Grids, origins: Grids) -> Bools:
         """Which grids are permutations in the same half as their origins.
@@ -102,8 +116,28 @@ class SlidingTiles(Domain):
 
     def solvable(self, states: Grids) -> Bools:
         """Which puzzles have a solution; a grid that is not a permutation has none."""
-        solvable: Bools = kernels.invariants(self._flat(states), self.width) == 0
+        solvable: Bools = kernels.invariants(self._towards_goal(states), self.width) == 0
         return solvable
+
+    def is_dead(self, states: Grids) -> Bools:
+        """Which puzzles are in the half that cannot be solved."""
+        return ~self.solvable(states)
+
+    def dead_reason(self, state: Grid) -> str:
+        """Why `is_dead` gives up a puzzle."""
+        return (
+            "the parity is wrong: every move keeps the parity of the permutation plus the blank's "
+            "place, and the goal has the other one"
+        )
+
+    def estimate(self, states: Grids) -> Floats:
+        """Distances of the tiles, weighted so that far tiles count more, and linear conflicts."""
+        flat = np.ascontiguousarray(self._towards_goal(states))
+        return estimates.estimate_all(flat, self.width, estimates.tables(self.height, self.width))
+
+    def same_rules(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether the goal is that of other parameters."""
+        return bool(parameters.get("blank_last", False)) == self.blank_last
 
     def fault(self, state: Grid) -> str:
         """A puzzle has every tile once."""
@@ -120,8 +154,9 @@ class SlidingTiles(Domain):
 
     def expert(self, state: Grid, rng: np.random.Generator, quality: float = 1.0) -> Actions:
         """A plan by beam search; below quality 1, also line-by-line plans and detours."""
-        flat = self._flat(state[None])[0]
-        return expert.plan(flat, self.height, self.width, rng, quality)
+        flat = self._towards_goal(state[None])[0]
+        plan = expert.plan(flat, self.height, self.width, rng, quality)
+        return (plan + 2) % 4 if self.blank_last else plan
 
     def symmetries(self) -> tuple[Symmetry, ...]:
         """Transposition of the grid and of the tiles' labels (square puzzles only)."""
@@ -131,7 +166,9 @@ class SlidingTiles(Domain):
         mirror = mirror.reshape(self.height, self.width).T.ravel()
 
         def transpose(states: Grids) -> Grids:
-            return np.ascontiguousarray(mirror[states].swapaxes(1, 2))
+            turned = self._towards_goal(states).reshape(states.shape)
+            transposed = np.ascontiguousarray(mirror[turned].swapaxes(1, 2))
+            return self._towards_goal(transposed).reshape(states.shape)
 
         return (Symmetry("transpose", transpose, (3, 2, 1, 0)),)
 
@@ -139,8 +176,8 @@ class SlidingTiles(Domain):
         """One line of numbers, row by row; 0 is the blank."""
         return levels.format_line(state)
 
-    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
-        """One puzzle per line, solvable or not; other square sizes are allowed."""
+    def scan(self, lines: Iterable[str]) -> Iterator[Level | LevelError]:
+        """One puzzle per line, or one row per line; solvable or not, other sizes are allowed."""
         return levels.scan_lines(lines, self.height, self.width)
 
     def export(self, states: Sequence[Grid], format: str) -> str:
@@ -152,7 +189,7 @@ class SlidingTiles(Domain):
 
     def pddl(self, state: Grid) -> tuple[str, str]:
         """Domain and problem in PDDL, for classical planners."""
-        return pddl.domain_text(), pddl.problem_text(state)
+        return pddl.domain_text(), pddl.problem_text(state, self.blank_last)
 
     def plan_from_pddl(self, lines: Iterable[str]) -> Actions:
         """The actions of a classical planner's plan, one step per line."""
@@ -169,7 +206,8 @@ class SlidingTiles(Domain):
         if grid.shape == self.spec.shape:
             return self
         try:
-            return type(self)(*grid.shape)
+            height, width = grid.shape
+            return type(self)(height, width, self.blank_last)
         except ConfigError as error:
             raise LevelError(str(error)) from None
 

@@ -6,9 +6,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from hips.domains._assignment import Floats, assign
 from hips.domains.sliding_tiles.kernels import Cells, invariant
 
-Floats = npt.NDArray[np.float64]
 SCORE_BOUND = 1e6
 """Scores are clipped to this, so that sums stay finite."""
 
@@ -44,52 +44,6 @@ def _finite(scores: npt.NDArray[np.float32]) -> Floats:
                 value = -SCORE_BOUND
             gains[cell, symbol] = min(max(value, -SCORE_BOUND), SCORE_BOUND)
     return gains
-
-
-@numba.njit(cache=True, nogil=True)
-def assign(gains: Floats) -> Cells:
-    """The permutation of largest total gain `[N, N]`, by shortest augmenting paths.
-
-    Dual prices keep all reduced costs non-negative; one Dijkstra pass over the columns adds each
-    row. Index 0 of the column arrays is a virtual column that holds the new row.
-    """
-    size = gains.shape[0]
-    row_price = np.zeros(size + 1)
-    column_price = np.zeros(size + 1)
-    row_of = np.zeros(size + 1, dtype=np.int64)
-    previous = np.zeros(size + 1, dtype=np.int64)
-    for row in range(1, size + 1):
-        row_of[0] = row
-        column = 0
-        slack = np.full(size + 1, np.inf)
-        done = np.zeros(size + 1, dtype=np.bool_)
-        while row_of[column] != 0:
-            done[column] = True
-            current = row_of[column]
-            nearest, distance = 0, np.inf
-            for other in range(1, size + 1):
-                if done[other]:
-                    continue
-                cost = -gains[current - 1, other - 1] - row_price[current] - column_price[other]
-                if cost < slack[other]:
-                    slack[other] = cost
-                    previous[other] = column
-                if slack[other] < distance:
-                    distance, nearest = slack[other], other
-            for other in range(size + 1):
-                if done[other]:
-                    row_price[row_of[other]] += distance
-                    column_price[other] -= distance
-                else:
-                    slack[other] -= distance
-            column = nearest
-        while column != 0:
-            row_of[column] = row_of[previous[column]]
-            column = previous[column]
-    chosen = np.empty(size, dtype=np.uint8)
-    for column in range(1, size + 1):
-        chosen[row_of[column] - 1] = column - 1
-    return chosen
 
 
 @numba.njit(cache=True, nogil=True)

@@ -135,6 +135,15 @@ def estimate(cells: Cells, width: int, tables: Tables) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
+def estimate_all(states: Cells, width: int, tables: Tables) -> npt.NDArray[np.float64]:
+    """The estimates of flat grids `[B, N]`, in moves."""
+    result = np.empty(len(states))
+    for b in range(len(states)):
+        result[b] = estimate(states[b], width, tables) / UNIT
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
 def estimate_change(cells: Cells, blank: int, target: int, width: int, tables: Tables) -> int:
     """How the estimate changes if the tile in `target` moves into `blank`; `cells` is restored.
 

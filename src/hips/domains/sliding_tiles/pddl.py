@@ -19,18 +19,19 @@ def domain_text() -> str:
     return _pddl.domain_text("sliding-tiles", "tile cell", predicates, _ACTION)
 
 
-def problem_text(state: Grid, name: str = "puzzle") -> str:
+def problem_text(state: Grid, blank_last: bool = False) -> str:
     """The problem of solving `state`."""
     height, width = state.shape
     cells = [cell_name(row, column) for row in range(height) for column in range(width)]
     where = {int(symbol): cell for symbol, cell in zip(state.ravel(), cells, strict=True)}
     tiles = range(1, len(cells))
+    homes = [f"(at t{tile} {cells[tile - blank_last]})" for tile in tiles]
     return (
-        f"(define (problem {name})\n"
+        f"(define (problem puzzle)\n"
         "  (:domain sliding-tiles)\n"
         f"  (:objects {' '.join(f't{tile}' for tile in tiles)} - tile {' '.join(cells)} - cell)\n"
         f"  (:init (blank {where[0]})\n"
         f"    {' '.join(f'(at t{tile} {where[tile]})' for tile in tiles)}\n"
         f"    {neighbours(height, width)})\n"
-        f"  (:goal (and {' '.join(f'(at t{tile} {cells[tile]})' for tile in tiles)})))\n"
+        f"  (:goal (and {' '.join(homes)})))\n"
     )

@@ -8,26 +8,52 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
+from hips.arrays import Actions, Bools, Floats, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
 from hips.domains._geometry import dihedral
 from hips.domains.base import Domain, GridSpec, Preset, Symmetry
 from hips.domains.defaults import require_format
-from hips.domains.sokoban import expert, generator, kernels, levels, pddl, sprites
+from hips.domains.records import Level, Macros
+from hips.domains.sokoban import (
+    expert,
+    files,
+    generator,
+    kernels,
+    knowledge,
+    levels,
+    pddl,
+    sprites,
+    varied,
+)
 from hips.errors import ConfigError, LevelError
+
+PUBLISHED, VARIED = "published", "varied"
 
 
 @register("sokoban")
 @dataclass(frozen=True)
 class Sokoban(Domain):
-    """Rooms of `height` x `width` cells, the outer ring of walls included, with `boxes` boxes."""
+    """Push every box onto a goal.
+
+    Attributes:
+        height: rows, the outer ring of walls included.
+        width: columns, likewise.
+        boxes: boxes of a sampled level; at most, if it is varied.
+        style: how levels are sampled: published, or varied like rooms that people draw, each of its
+            own size inside solid walls.
+    """
 
     height: int = 10
     width: int = 10
     boxes: int = 4
+    style: str = PUBLISHED
 
-    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"ood": {"boxes": 6}}
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "ood": {"boxes": 6},
+        VARIED: {"height": 20, "width": 20, "boxes": 12, "style": VARIED},
+    }
     formats: ClassVar[tuple[str, ...]] = ("xsb", "boxoban", "pddl")
+    plan_inputs: ClassVar[tuple[str, ...]] = ("lurd",)
     environment_id: ClassVar[str | None] = "Sokoban"
 
     def __post_init__(self) -> None:
@@ -37,8 +63,10 @@ class Sokoban(Domain):
                     f"Sokoban's {name} is {value}; "
                     f"allowed: {levels.MIN_SIZE} to {levels.MAX_SIZE}, walls included."
                 )
-        if not 1 <= self.boxes <= levels.MAX_BOXES:
-            raise ConfigError(f"{self.boxes} boxes in Sokoban; allowed: 1 to {levels.MAX_BOXES}.")
+        if self.style not in (PUBLISHED, VARIED):
+            raise ConfigError(f"Sokoban's style is '{self.style}'; allowed: {PUBLISHED}, {VARIED}.")
+        if self.boxes < 1:
+            raise ConfigError(f"{self.boxes} boxes in Sokoban; at least 1 is needed.")
         if (self.height - 2) * (self.width - 2) <= self.boxes:
             raise ConfigError(
                 f"A {self.height} x {self.width} room has no space for {self.boxes} boxes and a "
@@ -58,16 +86,23 @@ class Sokoban(Domain):
         )
 
     def sample(self, rng: np.random.Generator, count: int) -> Grids:
-        """Rooms by random walk and reverse play, each from its own seed."""
+        """Rooms from which boxes were pulled, each from its own seed."""
         rooms = np.zeros((count, self.height, self.width), dtype=np.uint8)
         for i, seed in enumerate(rng.integers(1 << 62, size=count)):
-            rooms[i], found = generator.generate(self.height, self.width, self.boxes, int(seed))
+            rooms[i], found = self._generate(int(seed))
             if not found:
                 raise ConfigError(
                     f"Found no room of {self.height} x {self.width} with {self.boxes} boxes; "
                     "make it larger or use fewer boxes."
                 )
         return rooms
+
+    def _generate(self, seed: int) -> tuple[Grid, bool]:
+        """A room, and whether one was found."""
+        if self.style == PUBLISHED:
+            return generator.generate(self.height, self.width, self.boxes, seed)
+        room, found = varied.generate(self.height, self.width, self.boxes, seed)
+        return levels.pad(room, self.spec.shape), found
 
     def step(self, states: Grids, actions: Actions) -> Grids:
         """The player walks, or pushes one box if the square behind it is free."""
@@ -93,6 +128,26 @@ class Sokoban(Domain):
         """Weighted A* over pushes, with random excursions below quality 1."""
         return expert.plan(state, rng, quality)
 
+    def estimate(self, states: Grids) -> Floats:
+        """Pushes of the cheapest assignment of boxes to goals, and the walk to the nearest box."""
+        return knowledge.estimate(states)
+
+    def is_dead(self, states: Grids) -> Bools:
+        """Which rooms have boxes that can reach no goal, or that block each other for good."""
+        return knowledge.is_dead(states)
+
+    def dead_reason(self, state: Grid) -> str:
+        """Why `is_dead` gives up a room."""
+        return "a box can never be pushed to a goal"
+
+    def macros(self, states: Grids) -> Macros:
+        """A walk and a push: one for every push that the player can reach."""
+        return knowledge.pushes(states)
+
+    def tidy(self, state: Grid, actions: Actions) -> Actions:
+        """The same pushes with a shortest walk to each."""
+        return expert.shortest_walks(state, actions)
+
     def symmetries(self) -> tuple[Symmetry, ...]:
         """Rotations and reflections."""
         return dihedral(kernels.ACTIONS, square=self.height == self.width)
@@ -101,10 +156,13 @@ class Sokoban(Domain):
         """The level in XSB characters."""
         return levels.write(state)
 
-    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+    def scan(self, lines: Iterable[str]) -> Iterator[Level | LevelError]:
         """Levels of an XSB, SOK or Boxoban file; small ones are padded to this domain's size."""
-        for level in levels.scan(lines):
-            yield level if isinstance(level, LevelError) else levels.pad(level, self.spec.shape)
+        for level in files.scan(lines):
+            if isinstance(level, LevelError):
+                yield level
+            else:
+                yield replace(level, grid=levels.pad(level.grid, self.spec.shape))
 
     def export(self, states: Sequence[Grid], format: str) -> str:
         """Levels as XSB, as a Boxoban file, or problems in PDDL."""
@@ -127,9 +185,18 @@ class Sokoban(Domain):
         """The plan in LURD notation; capitals are pushes."""
         return {"lurd": levels.lurd(state, actions)}
 
+    def read_plan(self, format: str, text: str) -> Actions:
+        """A plan in LURD notation; capitals make no difference."""
+        return levels.read_lurd(text)
+
     def render(self, state: Grid, cell: int = 32) -> Image:
         """Bricks, crates, targets and a round player."""
         return sprites.render(state, cell)
+
+    def fit(self, grid: Grid, shape: tuple[int, int]) -> Grid | None:
+        """The room inside solid walls; None if it is larger than `shape`."""
+        padded = levels.pad(grid, shape)
+        return padded if padded.shape == shape else None
 
     def for_grid(self, grid: Grid) -> Sokoban:
         """This domain at the size and number of boxes of `grid`."""

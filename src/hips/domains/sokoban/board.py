@@ -9,13 +9,16 @@ import numpy.typing as npt
 from numba import njit
 
 from hips.arrays import Grid
+from hips.domains._assignment import assign
 from hips.domains.sokoban.kernels import PLAYER, WALL, is_box, is_goal_cell
 
 Cells = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-FAR = 1 << 20
-"""The distance of unreachable cells."""
+FAR = 1 << 32
+"""The distance of unreachable cells; larger than the pushes of any plan."""
+MATCHED_BOXES = 40
+"""Boxes up to which bounds assign each box to a goal of its own."""
 
 
 class Board(NamedTuple):
@@ -27,6 +30,7 @@ class Board(NamedTuple):
         walls: `[cells]`.
         goals: `[goals]`.
         distances: pushes of a lone box from each cell to each goal, `[goals, cells]`.
+        nearest: pushes of a lone box from each cell to the nearest goal, `[cells]`.
         dead: squares from which a box can reach no goal, `[cells]`.
     """
 
@@ -35,7 +39,25 @@ class Board(NamedTuple):
     walls: Flags
     goals: Cells
     distances: Cells
+    nearest: Cells
     dead: Flags
+
+
+@njit(cache=True, nogil=True)
+def read_pieces(grid: Grid) -> tuple[Cells, int]:
+    """The cells of a grid's boxes on its padded board, ascending, and the player's (-1: none)."""
+    width = grid.shape[1] + 2
+    boxes = np.empty(grid.size, dtype=np.int64)
+    count, player = 0, -1
+    for r in range(grid.shape[0]):
+        for c in range(grid.shape[1]):
+            cell, at = grid[r, c], (r + 1) * width + c + 1
+            if is_box(cell):
+                boxes[count] = at
+                count += 1
+            if cell >= PLAYER:
+                player = at
+    return boxes[:count].copy(), player
 
 
 @njit(cache=True, nogil=True)
@@ -43,30 +65,25 @@ def read_board(grid: Grid) -> tuple[Board, Cells, int]:
     """The board of a grid, its boxes in ascending order, and the player's cell (-1: none)."""
     height, width = grid.shape[0] + 2, grid.shape[1] + 2
     walls = np.ones(height * width, dtype=np.bool_)
-    boxes, goals = np.empty(grid.size, dtype=np.int64), np.empty(grid.size, dtype=np.int64)
-    num_boxes, num_goals, player = 0, 0, -1
+    goals = np.empty(grid.size, dtype=np.int64)
+    num_goals = 0
     for r in range(grid.shape[0]):
         for c in range(grid.shape[1]):
             cell, at = grid[r, c], (r + 1) * width + c + 1
             walls[at] = cell == WALL
-            if is_box(cell):
-                boxes[num_boxes] = at
-                num_boxes += 1
             if is_goal_cell(cell):
                 goals[num_goals] = at
                 num_goals += 1
-            if cell >= PLAYER:
-                player = at
     offsets = np.array([-width, 1, width, -1], dtype=np.int64)
     goals = goals[:num_goals].copy()
     distances = np.empty((num_goals, height * width), dtype=np.int64)
+    nearest = np.full(height * width, FAR, dtype=np.int64)
     for i in range(num_goals):
         _push_distances(walls, offsets, goals[i], distances[i])
-    dead = np.ones(height * width, dtype=np.bool_)
-    for i in range(num_goals):
-        dead &= distances[i] >= FAR
-    board = Board(width, offsets, walls, goals, distances, dead)
-    return board, boxes[:num_boxes].copy(), player
+        nearest = np.minimum(nearest, distances[i])
+    board = Board(width, offsets, walls, goals, distances, nearest, nearest >= FAR)
+    boxes, player = read_pieces(grid)
+    return board, boxes, player
 
 
 @njit(cache=True, nogil=True)
@@ -90,34 +107,26 @@ def _push_distances(walls: Flags, offsets: Cells, goal: int, distance: Cells) ->
 
 
 @njit(cache=True, nogil=True)
-def pushes_needed(board: Board, boxes: Cells, costs: Cells) -> int:
+def pushes_needed(board: Board, boxes: Cells) -> int:
     """A lower bound on the pushes left: the cheapest assignment of boxes to goals.
 
-    Dynamic programming over the set of goals taken by the first boxes; `costs` is scratch space
-    `[2 ** goals]`. The bound is `FAR` or more if no assignment exists.
+    With more than `MATCHED_BOXES` boxes, every box goes to its nearest goal instead. The bound is
+    `FAR` or more if a box can reach no goal, or if there is no assignment.
     """
-    num_goals = len(board.goals)
-    costs[:] = FAR
-    costs[0] = 0
-    for taken_goals in range((1 << num_goals) - 1):
-        cost = costs[taken_goals]
-        if cost >= FAR:
-            continue
-        box = boxes[_count_bits(taken_goals)]
-        for goal in range(num_goals):
-            if not taken_goals >> goal & 1:
-                with_goal = taken_goals | 1 << goal
-                costs[with_goal] = min(costs[with_goal], cost + board.distances[goal, box])
-    return int(costs[-1])
-
-
-@njit(cache=True, nogil=True)
-def _count_bits(value: int) -> int:
-    count = 0
-    while value:
-        value &= value - 1
-        count += 1
-    return count
+    count = len(boxes)
+    if count > MATCHED_BOXES:
+        total = 0
+        for box in boxes:
+            total += board.nearest[box]
+        return int(total)
+    gains = np.empty((count, count))
+    for i in range(count):
+        for goal in range(count):
+            gains[i, goal] = -board.distances[goal, boxes[i]]
+    total = 0
+    for i, goal in enumerate(assign(gains)):
+        total += board.distances[goal, boxes[i]]
+    return int(total)
 
 
 @njit(cache=True, nogil=True)

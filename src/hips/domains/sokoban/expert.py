@@ -6,7 +6,13 @@ import numpy as np
 
 from hips.arrays import Actions, Grid
 from hips.domains.sokoban.board import Board, Cells, read_board
-from hips.domains.sokoban.search import SOLVED, UNSOLVABLE, moves_of_pushes, search
+from hips.domains.sokoban.search import (
+    SOLVED,
+    UNSOLVABLE,
+    moves_of_pushes,
+    pushes_of_moves,
+    search,
+)
 from hips.domains.sokoban.wander import advance, wander
 from hips.errors import ExpertError, UnsolvableError
 
@@ -42,6 +48,13 @@ def plan(state: Grid, rng: np.random.Generator, quality: float) -> Actions:
         return best
     budget = round((1.0 - quality) * WANDERING * len(best) * rng.uniform(0.5, 1.5))
     return _wandering_plan(board, boxes, player, best, budget, rng)
+
+
+def shortest_walks(state: Grid, actions: Actions) -> Actions:
+    """The pushes of `actions` with a shortest walk to each."""
+    board, boxes, player = read_board(state)
+    pushes = pushes_of_moves(board, boxes, player, actions)
+    return np.asarray(moves_of_pushes(board, boxes, player, pushes), dtype=np.int64)
 
 
 def _wandering_plan(

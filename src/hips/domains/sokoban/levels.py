@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise
 
 import numpy as np
 
@@ -25,7 +23,7 @@ from hips.domains.sokoban.kernels import (
 )
 from hips.errors import LevelError
 
-MIN_SIZE, MAX_SIZE, MAX_BOXES = 3, 20, 8
+MIN_SIZE, MAX_SIZE = 3, 64
 GLYPHS = "# .$*@+"
 """The XSB character of each symbol."""
 BLANKS = " -_"
@@ -37,10 +35,7 @@ MAX_TEXT_SIZE = 1000
 _SYMBOL = {glyph: symbol for symbol, glyph in enumerate(GLYPHS)} | dict.fromkeys(BLANKS, FLOOR)
 _ALLOWED = "# @ + $ * . and space, - or _ for floor"
 _TOO_LONG = f"the row is too long; at most {MAX_SIZE} columns are allowed"
-_DIGITS = "0123456789"
-_BOARD_START = re.compile(r"(?:[ \-_|0-9]|(?<=[0-9])\()*#")
-_BOARD_CHARACTERS = GLYPHS + BLANKS + ROW_SEPARATOR + _DIGITS
-_WORD = re.compile(r"[^\W\d_]{2}|;|:")
+DIGITS = "0123456789"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +75,23 @@ def lurd(state: Grid, actions: Actions) -> str:
     return "".join(letters)
 
 
+def read_lurd(text: str) -> Actions:
+    """The actions of a plan in LURD notation, pushes in capitals or not; spaces are skipped.
+
+    Raises:
+        LevelError: with the column of a character that is no move.
+    """
+    actions: list[int] = []
+    for column, letter in enumerate(text, start=1):
+        if letter.isspace():
+            continue
+        action = LURD.find(letter.lower()) if letter.isascii() else -1
+        if action < 0:
+            raise LevelError(f"{letter!r} is no move; allowed: {' '.join(LURD)}", 1, column)
+        actions.append(action)
+    return np.array(actions, dtype=np.int64)
+
+
 def pad(level: Grid, shape: tuple[int, int]) -> Grid:
     """The level in the middle of a solid grid of `shape`; unchanged if it does not fit."""
     spare = [wanted - size for wanted, size in zip(shape, level.shape, strict=True)]
@@ -89,37 +101,12 @@ def pad(level: Grid, shape: tuple[int, int]) -> Grid:
     return np.pad(level, margins, constant_values=WALL)
 
 
-def scan(lines: Iterable[str]) -> Iterator[Grid | LevelError]:
-    """The levels of a text, each at its own size, with solid walls around the room."""
-    for rows in _blocks(lines):
-        try:
-            yield _read_level(rows)
-        except LevelError as error:
-            yield error
+def read_level(lines: list[tuple[int, str]]) -> Grid:
+    """The level of consecutive numbered lines, at its own size, with solid walls around the room.
 
-
-def _blocks(lines: Iterable[str]) -> Iterator[list[tuple[int, str]]]:
-    """Runs of consecutive lines that form a board, with their line numbers."""
-    block: list[tuple[int, str]] = []
-    for number, (line, following) in enumerate(pairwise(chain(lines, [""])), start=1):
-        inside = bool(block) and _is_board(following)
-        # An odd line between two rows is a damaged row, unless it looks like words.
-        damaged = inside and bool(line.strip()) and not _WORD.search(line)
-        if _is_board(line) or damaged:
-            if len(block) <= MAX_TEXT_SIZE:
-                block.append((number, line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _is_board(line: str) -> bool:
-    return bool(_BOARD_START.match(line)) or ("#" in line and not line.strip(_BOARD_CHARACTERS))
-
-
-def _read_level(lines: list[tuple[int, str]]) -> Grid:
+    Raises:
+        LevelError: with line, column and reason.
+    """
     rows: list[_Row] = []
     for number, line in lines:
         for row in _read_rows(number, line):
@@ -166,7 +153,7 @@ def _expand(number: int, text: str) -> Iterator[tuple[str, int]]:
     groups: list[_Group] = []
     run = ""
     for column, glyph in enumerate(text, start=1):
-        if glyph in _DIGITS:
+        if glyph in DIGITS:
             run += glyph
             continue
         count, run = int(run[:6]) if run else 1, ""
@@ -209,7 +196,7 @@ def fault(grid: Grid) -> str:
 
 
 def _check_counts(grid: Grid, rows: list[_Row]) -> None:
-    """Requires one player, as many goals as boxes, and not too many boxes."""
+    """Requires one player and as many goals as boxes, at least one."""
     players = np.argwhere(grid >= PLAYER)
     boxes = np.argwhere((grid == BOX) | (grid == BOX_ON_GOAL))
     goals = np.argwhere((grid == GOAL) | (grid == BOX_ON_GOAL) | (grid == PLAYER_ON_GOAL))
@@ -226,9 +213,6 @@ def _check_counts(grid: Grid, rows: list[_Row]) -> None:
         raise _error_at(boxes[num_goals], rows, f"more boxes than goals: {counted}")
     if num_goals > num_boxes:
         raise _error_at(goals[num_boxes], rows, f"more goals than boxes: {counted}")
-    if num_boxes > MAX_BOXES:
-        reason = f"the level has {num_boxes} boxes; at most {MAX_BOXES} are allowed"
-        raise _error_at(boxes[MAX_BOXES], rows, reason)
 
 
 def _count(number: int, word: str, plural: str) -> str:

@@ -56,7 +56,6 @@ class Scratch(NamedTuple):
     line: Cells  # [cells], the queue of a flood
     boxes: Cells  # [boxes]
     frozen: Flags  # [cells], all False
-    assignment: Cells  # [2 ** goals]
 
 
 @njit(cache=True, nogil=True)
@@ -70,7 +69,7 @@ def search(
     """
     nodes, queue, scratch = _allocate(board, boxes, max_nodes)
     pushes = np.empty((0, 2), dtype=np.int64)
-    bound = pushes_needed(board, boxes, scratch.assignment)
+    bound = pushes_needed(board, boxes)
     if player < 0 or bound >= FAR or is_frozen(board, boxes, scratch.frozen):
         return UNSOLVABLE, pushes
     if not exact:
@@ -130,7 +129,6 @@ def _allocate(board: Board, boxes: Cells, max_nodes: int) -> tuple[Nodes, Queue,
         np.empty(board.walls.size, dtype=np.int64),
         np.empty(len(boxes), dtype=np.int64),
         np.zeros(board.walls.size, dtype=np.bool_),
-        np.empty(1 << len(board.goals), dtype=np.int64),
     )
     return nodes, queue, scratch
 
@@ -255,7 +253,7 @@ def _expand(
             if child < 0:
                 if is_frozen(board, scratch.boxes, scratch.frozen):
                     continue
-                bound = pushes_needed(board, scratch.boxes, scratch.assignment)
+                bound = pushes_needed(board, scratch.boxes)
                 if bound >= FAR:
                     continue
                 child = num_nodes
@@ -318,3 +316,22 @@ def moves_of_pushes(board: Board, boxes: Cells, player: int, pushes: Cells) -> C
         occupied[box], occupied[box + offset] = False, True
         player = box
     return moves[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def pushes_of_moves(board: Board, boxes: Cells, player: int, moves: Cells) -> Cells:
+    """The pushes among moves, as rows `(cell of the box, direction)`."""
+    occupied = board.walls.copy()
+    _set_boxes(occupied, boxes, True)
+    pushes = np.empty((len(moves), 2), dtype=np.int64)
+    count = 0
+    for move in moves:
+        to, beyond = player + board.offsets[move], player + 2 * board.offsets[move]
+        if board.walls[to] or (occupied[to] and occupied[beyond]):
+            continue
+        if occupied[to]:
+            occupied[to], occupied[beyond] = False, True
+            pushes[count, 0], pushes[count, 1] = to, move
+            count += 1
+        player = to
+    return pushes[:count].copy()

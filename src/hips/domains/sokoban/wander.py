@@ -37,7 +37,6 @@ def wander(board: Board, boxes: Cells, player: int, steps: int, seed: int) -> Ce
     current = boxes.copy()
     trial = boxes.copy()
     frozen = np.zeros(board.walls.size, dtype=np.bool_)
-    assignment = np.empty(1 << len(board.goals), dtype=np.int64)
     moves = np.empty(steps, dtype=np.int64)
     direction = draw(random, 4)
     for count in range(steps):
@@ -48,7 +47,7 @@ def wander(board: Board, boxes: Cells, player: int, steps: int, seed: int) -> Ce
             trial[:] = current
             if _try_move(board, trial, player + board.offsets[direction], direction):
                 is_push = (trial != current).any()
-                if not is_push or _is_harmless(board, trial, frozen, assignment):
+                if not is_push or _is_harmless(board, trial, frozen):
                     moved = True
                     break
         if not moved:
@@ -56,7 +55,7 @@ def wander(board: Board, boxes: Cells, player: int, steps: int, seed: int) -> Ce
         player += board.offsets[direction]
         moves[count] = direction
         current[:] = trial
-        if pushes_needed(board, current, assignment) == 0:
+        if pushes_needed(board, current) == 0:
             return moves[: count + 1].copy()
     return moves
 
@@ -79,7 +78,7 @@ def _try_move(board: Board, boxes: Cells, to: int, direction: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _is_harmless(board: Board, boxes: Cells, frozen: Flags, assignment: Cells) -> bool:
-    if pushes_needed(board, boxes, assignment) >= FAR:
+def _is_harmless(board: Board, boxes: Cells, frozen: Flags) -> bool:
+    if pushes_needed(board, boxes) >= FAR:
         return False
     return not is_frozen(board, boxes, frozen)

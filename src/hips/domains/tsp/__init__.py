@@ -9,12 +9,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hips.arrays import Actions, Bools, Grid, Grids, Image, Scores
+from hips.arrays import Actions, Bools, Floats, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
 from hips.domains._geometry import dihedral
 from hips.domains.base import Domain, GridSpec, Preset, Symmetry
 from hips.domains.defaults import export_text, require_format
-from hips.domains.tsp import expert, kernels, levels, pddl, tsplib
+from hips.domains.records import Level
+from hips.domains.tsp import estimates, expert, kernels, levels, pddl, tsplib
 from hips.domains.tsp.kernels import AGENT, CITY, FLOOR, START, VISITED
 from hips.domains.tsp.levels import MAX_SIZE, MIN_SIZE
 from hips.errors import ConfigError, LevelError
@@ -27,7 +28,7 @@ SYMBOLS = (*_GROUND, *(f"agent_on_{ground}" for ground in _GROUND))
 @register("tsp")
 @dataclass(frozen=True, slots=True)
 class TravellingSalesman(Domain):
-    """A square map with a start and cities; entering a city visits it.
+    """Visit every city and return to the start.
 
     Attributes:
         size: rows and columns.
@@ -107,6 +108,10 @@ class TravellingSalesman(Domain):
         """A walk along a good tour; below quality 1 some legs lead to random cities."""
         return expert.plan(self._flat(state[None])[0], self.size, rng, quality)
 
+    def estimate(self, states: Grids) -> Floats:
+        """Length of a minimum spanning tree over agent, unvisited cities and start."""
+        return estimates.estimate(self._flat(states), self.size)
+
     def symmetries(self) -> tuple[Symmetry, ...]:
         """The seven rotations and reflections."""
         return dihedral(ACTIONS)
@@ -115,8 +120,8 @@ class TravellingSalesman(Domain):
         """A grid of characters (see `levels`)."""
         return levels.format_grid(state)
 
-    def scan(self, lines: Iterable[str]) -> Iterator[Grid | LevelError]:
-        """Text grids of any size, or TSPLIB instances whose coordinates lie on a grid."""
+    def scan(self, lines: Iterable[str]) -> Iterator[Level | LevelError]:
+        """Text grids of any size, or TSPLIB instances, scaled onto the grid where they must be."""
         head: list[str] = []
         rest = iter(lines)
         for line in rest:

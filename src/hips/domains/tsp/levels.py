@@ -12,6 +12,7 @@ import numpy as np
 
 from hips.arrays import Grid
 from hips.domains.defaults import scan_blocks
+from hips.domains.records import Level
 from hips.domains.tsp.kernels import AGENT, CITY, START, VISITED
 from hips.errors import LevelError
 
@@ -25,7 +26,7 @@ def format_grid(state: Grid) -> str:
     return "\n".join("".join(GLYPHS[symbol] for symbol in row) for row in state)
 
 
-def scan_grids(lines: Iterable[str]) -> Iterator[Grid | LevelError]:
+def scan_grids(lines: Iterable[str]) -> Iterator[Level | LevelError]:
     """The maps of a text; blank lines and lines that start with `;` separate them."""
     return scan_blocks(lines, _parse_block)
 

@@ -1,8 +1,8 @@
 """TSPLIB instances and tours.
 
-Nodes have integer coordinates `column row`, counted from 0 at the top left; the first node is the
-start. TSPLIB has no field for the grid's size: it is written to and read from the comment, and
-defaults to the domain's size.
+Nodes have coordinates `column row`, counted from 0 at the top left; the first node is the start.
+TSPLIB has no field for the grid's size: it is written to and read from the comment. In a file
+without that comment, coordinates that are not cells of the domain's grid are scaled onto it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from itertools import chain
 import numpy as np
 
 from hips.arrays import Actions, Grid
+from hips.domains.defaults import shortened
+from hips.domains.records import Level
+from hips.domains.tsp import scaling
 from hips.domains.tsp.kernels import (
     AGENT,
     CITY,
@@ -28,7 +31,10 @@ from hips.errors import ConfigError, LevelError
 
 SECTION = "NODE_COORD_SECTION"
 END = "EOF"
-WEIGHT_TYPES = ("EUC_2D", "MAN_2D")
+WEIGHT_TYPES = ("EUC_2D", "MAN_2D", "MAX_2D", "CEIL_2D", "ATT", "GEO")
+"""Types whose nodes have coordinates in the plane (GEO: nearly so)."""
+LARGEST = 1e12
+"""Largest coordinate."""
 MOST_LINES = 2 * MAX_SIZE * MAX_SIZE
 """Lines of an instance beyond which further ones are dropped: it has too many nodes anyway."""
 _NAME = re.compile(r"[A-Z][A-Z0-9_]+")
@@ -55,7 +61,7 @@ def _keyword(line: str) -> tuple[str, str | None]:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def scan_instances(lines: Iterable[str], default_size: int) -> Iterator[Grid | LevelError]:
+def scan_instances(lines: Iterable[str], default_size: int) -> Iterator[Level | LevelError]:
     """The instances of a text, each terminated by `EOF` (optional for the last)."""
     block: list[tuple[int, str]] = []
     for number, line in enumerate(chain(lines, [END]), start=1):
@@ -71,7 +77,7 @@ def scan_instances(lines: Iterable[str], default_size: int) -> Iterator[Grid | L
         block = []
 
 
-def _parse_instance(lines: Sequence[tuple[int, str]], default_size: int) -> Grid:
+def _parse_instance(lines: Sequence[tuple[int, str]], default_size: int) -> Level:
     header: dict[str, tuple[int, str]] = {}
     for place, (number, line) in enumerate(lines):
         name, value = _keyword(line)
@@ -85,33 +91,79 @@ def _parse_instance(lines: Sequence[tuple[int, str]], default_size: int) -> Grid
 
 def _parse_nodes(
     header: dict[str, tuple[int, str]], lines: Sequence[tuple[int, str]], default_size: int
-) -> Grid:
+) -> Level:
     number, weight_type = header.get("EDGE_WEIGHT_TYPE", (lines[0][0], "EUC_2D"))
     if weight_type not in WEIGHT_TYPES:
-        reason = f"EDGE_WEIGHT_TYPE {weight_type!r} is not one of {', '.join(WEIGHT_TYPES)}"
+        reason = f"EDGE_WEIGHT_TYPE {weight_type[:20]!r} is not one of {', '.join(WEIGHT_TYPES)}"
         raise LevelError(reason, number, 1)
-    grid = np.full((_size(header, default_size),) * 2, FLOOR, dtype=np.uint8)
-    count = _dimension(header, grid.size)
+    own = _size(header)
+    count = _dimension(header, (own or MAX_SIZE) ** 2)
+    points: list[tuple[float, float]] = []
     for place, (number, line) in enumerate(lines[1:]):
         if place == count:
             raise LevelError(f"more nodes than DIMENSION ({count})", number, 1)
-        row, column = _parse_node(number, line, len(grid))
-        if grid[row, column] != FLOOR:
-            raise LevelError(f"a second node at column {column}, row {row}", number, 1)
-        grid[row, column] = CITY if place else AGENT + START
-    found = len(lines) - 1
-    if count is not None and found < count:
-        raise LevelError(f"the file ends after {found} of {count} nodes", lines[-1][0], 1)
-    if found < 2:
+        points.append(_parse_node(number, line))
+    if count is not None and len(points) < count:
+        raise LevelError(f"the file ends after {len(points)} of {count} nodes", lines[-1][0], 1)
+    if len(points) < 2:
         raise LevelError("an instance needs a start and at least one city", lines[0][0], 1)
+    title = shortened(header.get("NAME", (0, ""))[1])
+    if own is not None:
+        return Level(_draw(_own_cells(points, own, lines), own), title)
+    if _fits(points, default_size):
+        cells = [(int(y), int(x)) for x, y in points]
+        return Level(_draw(cells, default_size), title)
+    size = scaling.side_for(len(points), default_size)
+    if len(points) > size * size:
+        reason = f"{len(points)} nodes do not fit into {size} × {size} cells"
+        raise LevelError(reason, lines[0][0], 1)
+    cells, moved = scaling.place(points, size)
+    note = f"coordinates scaled onto {size} × {size} cells; tours are counted in moves"
+    if moved:
+        note += f"; {moved} of {len(points)} nodes moved to the nearest free cell"
+    return Level(_draw(cells, size), title, note)
+
+
+def _draw(cells: Sequence[scaling.Cell], size: int) -> Grid:
+    """A map with the start in the first cell and cities in the others."""
+    grid = np.full((size, size), FLOOR, dtype=np.uint8)
+    for cell in cells:
+        grid[cell] = CITY
+    grid[cells[0]] = AGENT + START
     return grid
 
 
-def _size(header: dict[str, tuple[int, str]], default_size: int) -> int:
+def _fits(points: Sequence[tuple[float, float]], size: int) -> bool:
+    """Whether the points are distinct cells of a grid as they are."""
+    inside = all(0 <= z < size and z.is_integer() for point in points for z in point)
+    return inside and len(set(points)) == len(points)
+
+
+def _own_cells(
+    points: Sequence[tuple[float, float]], size: int, lines: Sequence[tuple[int, str]]
+) -> list[scaling.Cell]:
+    """Cells of an instance that names its grid, as `format_instances` writes it."""
+    cells: dict[scaling.Cell, None] = {}
+    for (number, _), (x, y) in zip(lines[1:], points, strict=True):
+        for value in (x, y):
+            if not value.is_integer():
+                raise LevelError(f"{value:g} is not an integer coordinate", number, 1)
+            if not 0 <= value < size:
+                reason = f"coordinate {value:g} is off the grid; allowed: 0 to {size - 1}"
+                raise LevelError(reason, number, 1)
+        cell = (int(y), int(x))
+        if cell in cells:
+            raise LevelError(f"a second node at column {cell[1]}, row {cell[0]}", number, 1)
+        cells[cell] = None
+    return list(cells)
+
+
+def _size(header: dict[str, tuple[int, str]]) -> int | None:
+    """The size of the grid in the comment; None without one."""
     number, comment = header.get("COMMENT", (0, ""))
     match = _GRID_COMMENT.search(comment)
     if match is None:
-        return default_size
+        return None
     size = int(match.group(1))
     if not MIN_SIZE <= size <= MAX_SIZE:
         raise LevelError(f"grid {size}: maps must have {MIN_SIZE} to {MAX_SIZE} rows", number, 1)
@@ -130,8 +182,8 @@ def _dimension(header: dict[str, tuple[int, str]], most: int) -> int | None:
     return int(value)
 
 
-def _parse_node(number: int, line: str, size: int) -> tuple[int, int]:
-    """Row and column of a line `node x y`."""
+def _parse_node(number: int, line: str) -> tuple[float, float]:
+    """X and y of a line `node x y`."""
     words = list(_WORD.finditer(line))
     if len(words) != 3:
         reason = f"{len(words)} words; expected 'node column row'"
@@ -142,14 +194,11 @@ def _parse_node(number: int, line: str, size: int) -> tuple[int, int]:
             value = float(word.group())
         except ValueError:
             value = float("nan")
-        if not value.is_integer():
-            reason = f"{word.group()[:12]!r} is not an integer coordinate"
+        if not abs(value) <= LARGEST:
+            reason = f"{word.group()[:12]!r} is not a coordinate"
             raise LevelError(reason, number, word.start() + 1)
-        if not 0 <= value < size:
-            reason = f"coordinate {word.group()[:12]} is off the grid; allowed: 0 to {size - 1}"
-            raise LevelError(reason, number, word.start() + 1)
-        coordinates.append(int(value))
-    return coordinates[1], coordinates[0]
+        coordinates.append(value)
+    return coordinates[0], coordinates[1]
 
 
 # -- writing ---------------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from hips import parts
-from hips.domains.base import Domain
 from hips.parts.adasubs.config import AdaSubsConfig
-from hips.parts.blocks.config import suitable_trunk
 from hips.parts.folder import FolderPart
-from hips.training.schedule import Size
+from hips.training.verdict import Gauge
 
 
 @parts.register
@@ -17,11 +18,13 @@ class AdaSubsPart(FolderPart):
     name = "adasubs"
     about = "generates subgoals at three distances by single-cell edits"
     config_type = AdaSubsConfig
+    companions = ("reach_policy", "verifier", "heuristic")
     headline = "exact"
-
-    def configure(self, domain: Domain, size: Size) -> AdaSubsConfig:
-        """A trunk like the other generators'."""
-        return AdaSubsConfig(
-            trunk=suitable_trunk(domain.spec, size),
-            training=AdaSubsConfig().training.sized(size),
-        )
+    gauges: ClassVar[Mapping[str, Gauge]] = {
+        "exact": Gauge(
+            "subgoals equal the demonstrated state, over all distances",
+            good=0.5,
+            useless=0.1,
+            advice="raise adasubs.training.steps or choose smaller distances",
+        ),
+    }

@@ -17,7 +17,8 @@ from torch.nn import functional
 from hips.arrays import Grids, Ints
 from hips.errors import ConfigError
 from hips.parts.blocks.config import TrunkConfig
-from hips.parts.blocks.layers import IMPOSSIBLE, CellScores, GridShape, Readout, SymbolPlanes, Trunk
+from hips.parts.blocks.layers import IMPOSSIBLE, CellScores, GridShape, Readout, SymbolPlanes
+from hips.parts.blocks.mixing import make_trunk
 from hips.seeding import stream
 from hips.training.batches import Batch, mean_metrics
 from hips.training.corpus import Augmenter, Corpus
@@ -28,26 +29,35 @@ VALIDATION_SAMPLES = 4096
 
 
 class EditNetwork(nn.Module):
-    """Log-probabilities of the next edit, for one of several distances k."""
+    """Log-probabilities of the next edit, for one of several distances k.
+
+    With several distances, the one asked for is an input of the first layer.
+    """
 
     symbols: Tensor
+    numbers: Tensor
 
     def __init__(self, shape: GridShape, trunk: TrunkConfig, num_distances: int = 1) -> None:
         super().__init__()
         self.planes = SymbolPlanes(shape)
-        self.trunk = Trunk.of(shape, 2 * shape.planes, trunk)
+        marks = num_distances if num_distances > 1 else 0
+        self.trunk = make_trunk(shape, 2 * shape.planes + marks, trunk)
         self.cells = CellScores(shape, trunk.channels)
+        # The usual bonus for the state's own symbols would favour edits that undo earlier ones.
+        nn.init.zeros_(self.cells.head_start)
         self.stop = Readout(trunk.channels, 1)
-        self.distance = nn.Embedding(num_distances, trunk.channels) if num_distances > 1 else None
         symbols = torch.arange(shape.num_symbols, dtype=torch.uint8)
         self.register_buffer("symbols", symbols, persistent=False)
+        self.register_buffer("numbers", torch.arange(marks), persistent=False)
 
     def forward(self, states: Tensor, partials: Tensor, distances: Tensor | None = None) -> Tensor:
         """`[B, H · W · S + 1]`; the last entry is STOP, edits without effect are impossible."""
         planes = torch.cat([self.planes(states), self.planes(partials, states)], dim=1)
+        if len(self.numbers) and distances is not None:
+            marks = (distances.unsqueeze(1) == self.numbers).to(planes.dtype)
+            marks = marks[:, :, None, None].expand(-1, -1, planes.shape[2], planes.shape[3])
+            planes = torch.cat([planes, marks], dim=1)
         features = self.trunk(planes)
-        if self.distance is not None and distances is not None:
-            features = functional.relu(features + self.distance(distances)[:, :, None, None])
         scores = self.cells(features, states)
         same = partials.unsqueeze(-1) == self.symbols
         scores = torch.where(same, torch.full_like(scores, IMPOSSIBLE), scores)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hips import parts
 from hips.domains.base import Domain
 from hips.parts.blocks.config import suitable_trunk
-from hips.parts.detector.config import DetectorConfig
+from hips.parts.detector.config import BLOCKS, CHANNELS, DetectorConfig
 from hips.parts.folder import FolderPart
 from hips.training.schedule import Size
+from hips.training.survey import Survey
+from hips.training.verdict import Gauge
 
 if TYPE_CHECKING:
     from hips.training.segmenters import Segmenter
+
+DETECTOR = "detector"
+"""The segmentation by the detector."""
 
 
 @parts.register
@@ -25,11 +30,18 @@ class DetectorPart(FolderPart):
     config_type = DetectorConfig
     upstream = ("reach_policy",)
     headline = "objective"
+    gauges: ClassVar[Mapping[str, Gauge]] = {
+        "objective": Gauge("objective of the detector's segmentation", share=False),
+        "exact_objective": Gauge("objective of the best segmentation", share=False),
+        "segment": Gauge("mean steps of a segment", share=False),
+    }
+    paper_segmentation = DETECTOR
 
-    def configure(self, domain: Domain, size: Size) -> DetectorConfig:
-        """A small network, since it runs on every state of every demonstration."""
+    def configure(self, domain: Domain, size: Size, survey: Survey | None = None) -> DetectorConfig:
+        """The published network at every size but the smallest."""
+        scale: Size = "smoke" if size == "smoke" else "laptop"
         return DetectorConfig(
-            trunk=suitable_trunk(domain.spec, size, channels=24, blocks=2),
+            trunk=suitable_trunk(domain.spec, scale, survey, CHANNELS, BLOCKS),
             training=DetectorConfig().training.sized(size),
         )
 
@@ -37,4 +49,4 @@ class DetectorPart(FolderPart):
         """The detector's own segmentation."""
         from hips.parts.detector.segmenter import DetectorSegmenter
 
-        return {"detector": DetectorSegmenter()}
+        return {DETECTOR: DetectorSegmenter()}

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from hips.arrays import Floats32, Grids, Ints
+from hips.arrays import Floats, Floats32, Grids, Ints
 from hips.data.dataset import Trajectories
 from hips.models.runtime import GraphRuntime
-from hips.training.segments import likeliest_following
+from hips.training.segments import likeliest_following, pair_scores
 
 GRAPH = "detector"
-STATES_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +18,15 @@ class LearnedDetector:
 
     runtime: GraphRuntime
 
-    def embed(self, states: Grids) -> tuple[Floats32, Floats32, Floats32]:
-        """Queries `[B, E]`, keys `[B, E]` and the bias of each distance `[H]`."""
-        queries, keys, bias = self.runtime.call(GRAPH, {"states": states})
-        return queries, keys, bias
+    def score(self, states: Grids, subgoals: Grids) -> Floats32:
+        """Scores `[B]` of pairs: log q(s_j | s_i) up to a constant of each state."""
+        scores: Floats32 = self.runtime.rowwise(GRAPH, states=states, subgoals=subgoals)[0]
+        return scores
 
-    def following(self, data: Trajectories) -> Ints:
+    def following(self, data: Trajectories, horizon: int) -> Ints:
         """The most likely next subgoal of every state `[M]`."""
-        found = [
-            self.embed(data.states[first : first + STATES_AT_ONCE])
-            for first in range(0, len(data.states), STATES_AT_ONCE)
-        ]
-        queries = np.concatenate([one[0] for one in found])
-        keys = np.concatenate([one[1] for one in found])
-        return likeliest_following(queries, keys, found[0][2], data.offsets)
+
+        def score(rows: Ints, subgoals: Ints) -> Floats:
+            return self.score(data.states[rows], data.states[subgoals]).astype(float)
+
+        return likeliest_following(pair_scores(score, data.offsets, horizon), data.offsets)

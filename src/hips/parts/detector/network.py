@@ -2,54 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
+from hips.arrays import Ints
 from hips.domains.base import GridSpec
 from hips.parts.blocks.config import TrunkConfig
-from hips.parts.blocks.layers import GridShape, Readout, SymbolPlanes, Trunk
+from hips.parts.blocks.layers import GridShape, Readout, SymbolPlanes
+from hips.parts.blocks.mixing import make_pair_trunk
 from hips.parts.detector.config import DetectorConfig
+from hips.training.segments import later_states
+
+ABSENT = -1e9
+"""Logit of a state beyond the end of its trajectory."""
 
 
 class DetectorNetwork(nn.Module):
-    """q(s_j | s_i): the distribution of a trajectory's next subgoal, with a value head.
+    """q(s_j | s_i): the distribution of a trajectory's next subgoal.
 
-    Every state of a trajectory is embedded once; the score of a pair is the dot product of its
-    embeddings plus a bias for its distance.
+    A small convolutional network sees both states of a pair; a softmax over the next H states
+    turns its scores into probabilities.
     """
 
-    def __init__(self, shape: GridShape, trunk: TrunkConfig, horizon: int, width: int = 64) -> None:
+    def __init__(self, shape: GridShape, trunk: TrunkConfig, horizon: int) -> None:
         super().__init__()
         self.horizon = horizon
-        self.width = width
         self.planes = SymbolPlanes(shape)
-        self.trunk = Trunk(shape, shape.planes, trunk.channels, trunk.blocks)
-        self.readout = Readout(trunk.channels, 2 * width + 1)
-        self.distance_bias = nn.Parameter(torch.zeros(horizon))
+        plain = replace(trunk, attention=0, same_symbols=False)
+        self.trunk = make_pair_trunk(shape, plain)
+        self.readout = Readout(trunk.channels, 1)
 
-    def embed(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """States `[M, H, W]` -> queries `[M, E]`, keys `[M, E]`, values `[M]`."""
-        joint = self.readout(self.trunk(self.planes(states)))
-        query, key, value = joint.split([self.width, self.width, 1], dim=1)
-        return query, key, value.squeeze(1)
+    def forward(self, states: Tensor, subgoals: Tensor) -> Tensor:
+        """Scores `[B]` of pairs, both `[B, H, W]`."""
+        planes = torch.cat([self.planes(states), self.planes(subgoals, states)], dim=1)
+        scores: Tensor = self.readout(self.trunk(planes)).squeeze(1)
+        return scores
 
-    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Logits `[B, H]` of the next H states, from queries `[B, E]` and keys `[B, H, E]`."""
-        product = (queries.unsqueeze(1) * keys).sum(dim=-1) / self.width**0.5
-        return product + self.distance_bias[: keys.shape[1]]
-
-
-class DetectorGraph(nn.Module):
-    """The detector's embeddings and its bias for each distance."""
-
-    def __init__(self, detector: DetectorNetwork) -> None:
-        super().__init__()
-        self.detector = detector
-
-    def forward(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries and keys `[B, E]`, bias `[H]`."""
-        queries, keys, _ = self.detector.embed(states)
-        return queries, keys, self.detector.distance_bias.clone()
+    def log_q(self, states: Tensor, offsets: Ints) -> Tensor:
+        """Log q(s_j | s_i) `[M, H]` of whole trajectories, for the next H states of each."""
+        positions, exists = later_states(offsets, self.horizon)
+        later = torch.from_numpy(positions).to(states.device)
+        possible = torch.from_numpy(exists).to(states.device)
+        rows, columns = torch.nonzero(possible, as_tuple=True)
+        scores = self(states[rows], states[later[rows, columns]])
+        logits = torch.full(possible.shape, ABSENT, device=states.device)
+        return logits.index_put((rows, columns), scores).log_softmax(dim=1)
 
 
 def build(spec: GridSpec, config: DetectorConfig, horizon: int) -> DetectorNetwork:

@@ -12,7 +12,7 @@ from hips.training.segments import best_segmentation, mean_objective, mean_segme
 def score(exam: Exam) -> dict[str, float]:
     """`objective` per trajectory, that of the exact optimum, and the mean length of a segment."""
     data, penalty = exam.data, float(exam.card.configuration["segmentation"]["penalty"])
-    following = LearnedDetector(exam.runtime).following(data)
+    following = LearnedDetector(exam.runtime).following(data, exam.horizon)
     found = {"segment": mean_segment(following, data.offsets)}
     if POLICY not in exam.runtime:
         return found

@@ -14,8 +14,8 @@ class DetectorSegmenter:
     """The detector chooses the next subgoal of every state."""
 
     stages: tuple[str, ...] = ("detector.training",)
-    costly: bool = False
+    costly: bool = True
 
     def following(self, task: SegmentationTask) -> Ints:
         """The likeliest next subgoal of every state."""
-        return LearnedDetector(task.runtime).following(task.data)
+        return LearnedDetector(task.runtime).following(task.data, task.horizon)

@@ -1,7 +1,8 @@
-"""Training of the detector: REINFORCE, jointly with the reach policy.
+"""Training of the detector: REINFORCE, jointly with the reach policy, as published.
 
-It maximises Σ log π(a | s, s_g) − α per subgoal over the segmentations of a trajectory, and
-predicts the next subgoal of *every* state, so each state of the data yields a training pair.
+It maximises Σ log π(a | s, s_g) − α per subgoal over the segmentations of a trajectory, while the
+policy learns from the segments that the detector samples. The detector predicts the next subgoal
+of *every* state, so each state of the data yields a training pair.
 """
 
 from __future__ import annotations
@@ -13,19 +14,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hips.arrays import Ints
+from hips.arrays import Floats, Ints
 from hips.data.dataset import Trajectories
 from hips.parts.detector.config import DetectorConfig
 from hips.parts.detector.network import DetectorNetwork
-from hips.parts.reach_policy.network import ReachPolicyNetwork
-from hips.parts.reach_policy.train import (
-    PolicyObjective,
-    chunk_loss,
-    next_action,
-    segment_batch,
+from hips.parts.reach_policy.alternation import (
+    RANDOM_SEGMENTS,
+    frozen_log_pi,
+    segment_loss,
+    trajectories_of,
+    trajectory_batch,
 )
+from hips.parts.reach_policy.network import ReachPolicyNetwork
+from hips.parts.reach_policy.train import PolicyObjective, segment_batch
 from hips.seeding import stream
-from hips.training.batches import Batch, device_of, mean_metrics, parts
+from hips.training.batches import Batch, device_of, mean_metrics
 from hips.training.config import TrainingConfig
 from hips.training.contract import StageSpec
 from hips.training.corpus import Augmenter, Corpus, select_trajectories
@@ -33,37 +36,26 @@ from hips.training.loop import Stage
 from hips.training.segments import (
     best_segmentation,
     discounted_returns,
-    later_states,
+    follow_chain,
     likeliest_following,
     mean_objective,
     mean_segment,
-    pair_log_pi,
+    pair_scores,
     segment_rewards,
 )
 from hips.training.workshop import Workshop
 
-VALIDATION_TRAJECTORIES = 64
-IMITATED = 256
+VALIDATION_TRAJECTORIES = 32
+VALIDATION_SEGMENTS = 2048
 _EPSILON = 1e-8
 
 
-def detector_log_q(
-    detector: DetectorNetwork, states: Tensor, offsets: Ints
-) -> tuple[Tensor, Tensor]:
-    """Log q(s_j | s_i) `[M, H]` for whole trajectories, and the values `[M]`."""
-    queries, keys, values = detector.embed(states)
-    positions, exists = later_states(offsets, detector.horizon)
-    logits = detector.score(queries, keys[torch.from_numpy(positions).to(states.device)])
-    possible = torch.from_numpy(exists).to(states.device)
-    return logits.masked_fill(~possible, -1e9).log_softmax(dim=1), values
-
-
 class SegmentationObjective(nn.Module):
-    """Joint objective of detector and policy: REINFORCE with a value baseline, plus imitation.
+    """Joint objective of detector and policy: REINFORCE, plus imitation of sampled segments.
 
-    The policy scores every pair of nearby states once; then any number of segmentations can be
+    The policy scores every pair of near states once; then any number of segmentations can be
     sampled and scored at no cost, and every state, not only the ends of one segmentation, trains
-    the detector.
+    the detector. The baseline of a sample is the mean return of the others from the same state.
     """
 
     def __init__(
@@ -75,49 +67,41 @@ class SegmentationObjective(nn.Module):
     ) -> None:
         super().__init__()
         self.config, self.penalty = config, penalty
-        self.detector, self.policy = detector, policy
+        self.detector, self.imitation = detector, PolicyObjective(policy)
 
     def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """Samples segmentations of each trajectory and scores them."""
-        states, offsets = batch["trajectory_states"], batch["offsets"].cpu().numpy()
-        actions = batch["trajectory_actions"]
-        log_q, values = detector_log_q(self.detector, states, offsets)
+        data = trajectories_of(batch)
+        log_q = self.detector.log_q(batch["trajectory_states"], data.offsets)
         samples = self.config.samples
         chosen = torch.multinomial(log_q.detach().exp(), samples, replacement=True)
-        returns = self._returns(states, actions, chosen, offsets)
-        acting = torch.nonzero(actions >= 0).squeeze(1)
-        log_q, chosen, returns = log_q[acting], chosen[acting], returns[acting]
-        values = values[acting].unsqueeze(1)
-        advantage = returns - values.detach()
-        advantage = (advantage - advantage.mean()) / (advantage.std() + _EPSILON)
-        entropy = -(log_q.exp() * log_q).sum(dim=1).mean()
-        loss = (
-            -(advantage * log_q.gather(1, chosen)).mean()
-            + 0.5 * (returns - values).pow(2).mean()
-            - self.config.entropy_bonus * entropy
-            + self._imitation(batch)
-        )
+        returns = self._returns(data, chosen.cpu().numpy()).to(log_q.device)
+        acting = torch.nonzero(batch["trajectory_actions"] >= 0).squeeze(1)
+        reinforced, entropy = self._reinforce(log_q[acting], chosen[acting], returns[acting])
+        segmented = segment_loss(self.imitation, data, _ends(data, chosen[:, 0].cpu().numpy()))
+        random, _ = self.imitation(batch)
+        loss = reinforced - self.config.entropy_bonus * entropy + segmented + random
         return loss, {
-            "return": returns.mean(),
-            "segment": (chosen + 1).float().mean(),
+            "return": returns[acting].mean(),
+            "segment": (chosen[acting] + 1).float().mean(),
             "entropy": entropy.detach(),
         }
 
-    def _returns(self, states: Tensor, actions: Tensor, chosen: Tensor, offsets: Ints) -> Tensor:
+    def _returns(self, data: Trajectories, chosen: Ints) -> Tensor:
         """Discounted returns `[M, S]` of the sampled segmentations; a segment earns Σ log π − α."""
-        mode = self.policy.training
-        self.policy.eval()
-        data = Trajectories(states.cpu().numpy(), actions.cpu().numpy(), offsets)
-        log_pi = pair_log_pi(next_action(self.policy), data, self.detector.horizon)
-        self.policy.train(mode)
-        rewards = segment_rewards(log_pi, offsets, self.penalty)
-        returns = discounted_returns(rewards, chosen.cpu().numpy(), offsets, self.config.discount)
-        return torch.from_numpy(returns).float().to(states.device)
+        log_pi = frozen_log_pi(self.imitation.policy, data, self.detector.horizon)
+        rewards = segment_rewards(log_pi, data.offsets, self.penalty)
+        returns = discounted_returns(rewards, chosen, data.offsets, self.config.discount)
+        return torch.from_numpy(returns).float()
 
-    def _imitation(self, batch: Batch) -> Tensor:
-        """Mean NLL of the actions of random segments."""
-        log_probabilities = self.policy(batch["states"], batch["subgoals"])
-        return chunk_loss(log_probabilities, batch["actions"])[0]
+    def _reinforce(self, log_q: Tensor, chosen: Tensor, returns: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss of the samples `[M, S]` and the entropy of log q `[M, H]`."""
+        samples = returns.shape[1]
+        others = (returns.sum(dim=1, keepdim=True) - returns) / (samples - 1)
+        advantage = returns - others
+        advantage = advantage / (advantage.std() + _EPSILON)
+        entropy = -(log_q.exp() * log_q).sum(dim=1).mean()
+        return -(advantage * log_q.gather(1, chosen)).mean(), entropy
 
 
 class DetectorStage(Stage):
@@ -135,61 +119,62 @@ class DetectorStage(Stage):
         self.schedule, self.train = config.training, train
         self.augment = Augmenter(train.domain)
         self.detector, self.policy, self.penalty = detector, policy, penalty
-        self.objective = SegmentationObjective(config, penalty, detector, policy)
+        self.objective: SegmentationObjective = SegmentationObjective(
+            config, penalty, detector, policy
+        )
         count = min(VALIDATION_TRAJECTORIES, len(valid.offsets) - 1)
-        self.valid = select_trajectories(valid, np.arange(count))
+        part = select_trajectories(valid, np.arange(count))
+        self.valid = Trajectories(part.states, part.actions, part.offsets)
         rng = stream(0, "detector", "validation")
-        self.segments = segment_batch(valid, None, rng, 2048, detector.horizon, policy.chunk)
-
-    def rate_scales(self) -> dict[nn.Module, float]:
-        """The policy is already trained, so it learns at a fifth of the rate."""
-        return {self.detector: 1.0, self.policy: 0.2}
+        size, horizon = VALIDATION_SEGMENTS, detector.horizon
+        self.segments = segment_batch(valid, None, rng, size, horizon, policy.chunk)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """Whole trajectories, plus some random segments that keep the policy general."""
-        chosen = rng.choice(len(self.train.offsets) - 1, size=size)
-        part = select_trajectories(self.train, chosen)
         horizon, chunk = self.detector.horizon, self.policy.chunk
-        segments = segment_batch(self.train, self.augment, rng, IMITATED, horizon, chunk)
         return {
-            "trajectory_states": torch.from_numpy(part.states),
-            "trajectory_actions": torch.from_numpy(part.actions),
-            "offsets": torch.from_numpy(part.offsets),
-            **segments,
+            **trajectory_batch(self.train, rng, size),
+            **segment_batch(self.train, self.augment, rng, RANDOM_SEGMENTS, horizon, chunk),
         }
+
+    def following(self, data: Trajectories) -> Ints:
+        """The detector's most likely next subgoal of every state `[M]`."""
+        detector, device = self.detector.eval(), device_of(self.detector)
+
+        def score(rows: Ints, subgoals: Ints) -> Floats:
+            with torch.no_grad():
+                pairs = (torch.from_numpy(data.states[one]).to(device) for one in (rows, subgoals))
+                found: Floats = detector(*pairs).double().cpu().numpy()
+            return found
+
+        scores = pair_scores(score, data.offsets, detector.horizon)
+        return likeliest_following(scores, data.offsets)
 
     def validate(self) -> dict[str, float]:
         """The objective of the detector's and of the exact segmentation, on held-out data."""
-        valid = self.valid
-        following = _following(self.detector, valid)
-        data = Trajectories(valid.states, valid.actions, valid.offsets)
-        log_pi = pair_log_pi(next_action(self.policy), data, self.detector.horizon)
-        penalty = self.penalty
-        found = mean_objective(log_pi, following, self.valid.offsets, penalty)
-        exact, _ = best_segmentation(log_pi, self.valid.offsets, penalty)
-        best = mean_objective(log_pi, exact, self.valid.offsets, penalty)
-        scores = mean_metrics(PolicyObjective(self.policy), self.segments)
+        data, penalty = self.valid, self.penalty
+        following = self.following(data)
+        log_pi = frozen_log_pi(self.policy, data, self.detector.horizon)
+        found = mean_objective(log_pi, following, data.offsets, penalty)
+        exact, _ = best_segmentation(log_pi, data.offsets, penalty)
+        scores = mean_metrics(self.objective.imitation, self.segments)
         return {
             "score": -found,
             "objective": found,
-            "dp_objective": best,
-            "segment": mean_segment(following, self.valid.offsets),
-            "dp_segment": mean_segment(exact, self.valid.offsets),
+            "exact_objective": mean_objective(log_pi, exact, data.offsets, penalty),
+            "segment": mean_segment(following, data.offsets),
+            "exact_segment": mean_segment(exact, data.offsets),
             "first_accuracy": scores["first_accuracy"],
             "chunk_accuracy": scores["chunk_accuracy"],
         }
 
 
-def _following(detector: DetectorNetwork, corpus: Corpus) -> Ints:
-    """The detector's most likely next subgoal of every state `[M]`."""
-    queries, keys = [], []
-    with torch.no_grad():
-        for part in parts({"states": torch.from_numpy(corpus.states)}, device_of(detector)):
-            query, key, _ = detector.embed(part["states"])
-            queries.append(query.cpu().numpy())
-            keys.append(key.cpu().numpy())
-    bias = detector.distance_bias.detach().cpu().numpy()
-    return likeliest_following(np.concatenate(queries), np.concatenate(keys), bias, corpus.offsets)
+def _ends(data: Trajectories, chosen: Ints) -> Ints:
+    """The end `[M]` of each state's segment, given the chosen column `[M]` of every state."""
+    last = data.offsets[1:] - 1
+    following = np.arange(len(chosen)) + 1 + chosen
+    following[last] = last
+    return follow_chain(following, data.offsets)[0]
 
 
 def build(workshop: Workshop) -> DetectorStage:

@@ -11,7 +11,8 @@ from torch.nn import functional
 from hips.domains.base import GridSpec
 from hips.errors import ConfigError
 from hips.parts.blocks.config import TrunkConfig
-from hips.parts.blocks.layers import CellScores, GridShape, SymbolPlanes, Trunk
+from hips.parts.blocks.layers import GridShape, SymbolPlanes
+from hips.parts.blocks.mixing import make_cell_scores, make_trunk
 from hips.parts.blocks.relations import CopiedSymbols, log_of_sum
 from hips.parts.dynamics.config import DynamicsConfig
 
@@ -33,8 +34,8 @@ class DynamicsNetwork(nn.Module):
         self.planes = SymbolPlanes(shape)
         self.num_actions = shape.num_actions
         inputs = shape.planes + shape.num_actions + relations
-        self.trunk = Trunk(shape, inputs, trunk.channels, trunk.blocks, trunk.attention)
-        self.cells = CellScores(shape, trunk.channels)
+        self.trunk = make_trunk(shape, inputs, replace(trunk, same_symbols=False))
+        self.cells = make_cell_scores(shape, trunk, trunk.channels)
         self.matches = shape.matches(relations)
         self.copied = CopiedSymbols(trunk.channels) if relations else None
 

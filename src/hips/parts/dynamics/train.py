@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hips.parts.dynamics.config import DynamicsConfig
 from hips.parts.dynamics.network import DynamicsNetwork
 from hips.seeding import stream
 from hips.training.batches import Batch, mean_metrics
@@ -17,7 +18,6 @@ from hips.training.config import TrainingConfig
 from hips.training.contract import StageSpec
 from hips.training.corpus import Corpus, wander
 from hips.training.loop import Stage
-from hips.training.schedule import Schedule
 from hips.training.workshop import Workshop
 
 VALIDATION_SAMPLES = 8192
@@ -41,37 +41,53 @@ class DynamicsObjective(nn.Module):
         return loss, {"exact": exact.detach()}
 
 
-def transitions(corpus: Corpus, rng: np.random.Generator, size: int) -> Batch:
-    """A batch of transitions: half demonstrated, half random near demonstrations.
+def transitions(
+    corpus: Corpus, rng: np.random.Generator, size: int, wandering: float = 0.5
+) -> Batch:
+    """A batch of transitions: demonstrated ones, and a share of random ones near demonstrations.
 
     Random actions rarely cause the important, irreversible changes; demonstrators do.
     """
-    shown = rng.choice(corpus.decisions, size=size // 2)
-    states = wander(corpus, rng, size - len(shown))
-    actions = rng.integers(corpus.domain.spec.num_actions, size=len(states))
-    states = np.concatenate([corpus.states[shown], states])
-    actions = np.concatenate([corpus.actions[shown], actions])
+    near = round(size * wandering)
+    shown = rng.choice(corpus.decisions, size=size - near)
+    found = [(corpus.states[shown], corpus.actions[shown], corpus.states[shown + 1])]
+    if near:
+        states = wander(corpus, rng, near)
+        actions = rng.integers(corpus.domain.spec.num_actions, size=near)
+        found.append((states, actions, corpus.domain.step(states, actions)))
+    states, actions, following = (np.concatenate(column) for column in zip(*found, strict=True))
     return {
         "states": torch.from_numpy(states),
         "actions": torch.from_numpy(actions),
-        "next_states": torch.from_numpy(corpus.domain.step(states, actions)),
+        "next_states": torch.from_numpy(following),
     }
 
 
 class DynamicsStage(Stage):
     """Learns transitions."""
 
+    headline = "exact"
+
     def __init__(
-        self, schedule: Schedule, dynamics: DynamicsNetwork, train: Corpus, valid: Corpus
+        self,
+        config: DynamicsConfig,
+        dynamics: DynamicsNetwork,
+        train: Corpus,
+        valid: Corpus,
     ) -> None:
-        self.schedule, self.train = schedule, train
+        self.schedule, self.wandering, self.train = config.training, config.wandering, train
         self.objective = DynamicsObjective(dynamics)
         rng = stream(0, "dynamics", "validation")
-        self.validation = transitions(valid, rng, VALIDATION_SAMPLES)
+        self.validation = transitions(valid, rng, VALIDATION_SAMPLES, self.wandering)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """Transitions of the training split and near it."""
-        return transitions(self.train, rng, size)
+        return transitions(self.train, rng, size, self.wandering)
+
+    def naive(self) -> dict[str, float]:
+        """That nothing changes."""
+        same = self.validation["states"] == self.validation["next_states"]
+        return {"exact": float(same.flatten(1).all(dim=1).float().mean())}
 
     def validate(self) -> dict[str, float]:
         """Share of transitions predicted exactly, in held-out demonstrations and near them."""
@@ -81,8 +97,8 @@ class DynamicsStage(Stage):
 def build(workshop: Workshop) -> DynamicsStage:
     """The stage of a run."""
     dynamics = cast(DynamicsNetwork, workshop.network("dynamics"))
-    schedule = workshop.config.parts["dynamics"].training
-    return DynamicsStage(schedule, dynamics, workshop.train, workshop.valid)
+    config = workshop.config.parts["dynamics"]
+    return DynamicsStage(config, dynamics, workshop.train, workshop.valid)
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:

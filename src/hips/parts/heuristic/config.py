@@ -8,6 +8,8 @@ from hips.errors import ConfigError
 from hips.parts.blocks.config import TrunkConfig
 from hips.training.schedule import Schedule
 
+STITCHING_MODELS = ("learned", "true")
+
 
 @dataclass(frozen=True, slots=True)
 class HeuristicConfig:
@@ -19,8 +21,10 @@ class HeuristicConfig:
             as dead ends, so choose it above the length of plans.
         num_bins: number of bins up to `max_distance`.
         stitched: number of demonstrations whose surroundings are searched for shortcuts and dead
-            ends with the learned dynamics; their states become labels. 0 for none.
+            ends; their states become labels. 0 for none.
         stitching_depth: how many steps away from a demonstrated state that search goes.
+        stitching_model: what that search steps with: the `learned` dynamics, or the `true` rules,
+            which ask the simulator and are many times faster.
         training: its only stage.
     """
 
@@ -29,10 +33,16 @@ class HeuristicConfig:
     num_bins: int = 128
     stitched: int = field(default=0, metadata={"shapes": False})
     stitching_depth: int = field(default=8, metadata={"shapes": False})
+    stitching_model: str = field(default="learned", metadata={"shapes": False})
     training: Schedule = field(default_factory=lambda: Schedule(steps=6_000))
 
     def __post_init__(self) -> None:
         if self.stitched < 0 or self.stitching_depth < 1:
             raise ConfigError(
                 "heuristic.stitched must be 0 or more, heuristic.stitching_depth 1 or more."
+            )
+        if self.stitching_model not in STITCHING_MODELS:
+            raise ConfigError(
+                f"heuristic.stitching_model is '{self.stitching_model}'; it is one of "
+                f"{', '.join(STITCHING_MODELS)}."
             )

@@ -8,7 +8,8 @@ from torch.nn import functional
 
 from hips.domains.base import GridSpec
 from hips.parts.blocks.config import TrunkConfig
-from hips.parts.blocks.layers import GridShape, Readout, SymbolPlanes, Trunk
+from hips.parts.blocks.layers import GridShape, Readout, SymbolPlanes
+from hips.parts.blocks.mixing import make_trunk
 from hips.parts.heuristic.config import HeuristicConfig
 
 LEAST_CHANCE = 1e-6
@@ -40,7 +41,7 @@ class HeuristicNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.planes = SymbolPlanes(shape)
-        self.trunk = Trunk.of(shape, shape.planes, trunk)
+        self.trunk = make_trunk(shape, shape.planes, trunk)
         self.readout = Readout(trunk.channels, num_bins)
         self.max_distance = max_distance
         centres = torch.linspace(0.0, float(max_distance), num_bins)

@@ -65,6 +65,8 @@ class HeuristicStage(Stage):
     dead ends have the largest distance.
     """
 
+    headline = "error"
+
     def __init__(
         self,
         config: HeuristicConfig,
@@ -123,6 +125,11 @@ class HeuristicStage(Stage):
             "remaining": torch.from_numpy(distances).float(),
         }
 
+    def naive(self) -> dict[str, float]:
+        """The median distance in every state."""
+        remaining = self.validation["remaining"]
+        return {"error": float((remaining - remaining.median()).abs().mean())}
+
     def validate(self) -> dict[str, float]:
         """Loss, mean absolute error and Spearman's rank correlation on held-out demonstrations.
 
@@ -157,15 +164,21 @@ def stitched_labels(workshop: Workshop) -> StateLabels:
         part = select_trajectories(
             workshop.train, rng.choice(len(workshop.train.offsets) - 1, size=count, replace=False)
         )
-        domain, dynamics = workshop.domain, LearnedDynamics(workshop.runtime("dynamics"))
+        domain, step = workshop.domain, workshop.domain.step
+        if _stitches_with_a_model(config):
+            step = LearnedDynamics(workshop.runtime("dynamics")).step
         labels = stitch(
             Trajectories(part.states, part.actions, part.offsets),
-            Surveyor(dynamics.step, domain.is_goal, domain.spec.num_actions),
+            Surveyor(step, domain.is_goal, domain.is_legal, domain.spec.num_actions),
             config.stitching_depth,
         )
         save(replace(labels, origin={"domain": domain.name, **labels.origin}), path)
     workshop.group.barrier()
     return load(path, workshop.domain)
+
+
+def _stitches_with_a_model(config: HeuristicConfig) -> bool:
+    return config.stitching_model == "learned"
 
 
 def _labels(workshop: Workshop) -> StateLabels | None:
@@ -194,5 +207,6 @@ def build(workshop: Workshop) -> HeuristicStage:
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
     """Regression of the remaining steps."""
-    needs = ("dynamics.training",) if config.parts["heuristic"].stitched else ()
+    own = config.parts["heuristic"]
+    needs = ("dynamics.training",) if own.stitched and _stitches_with_a_model(own) else ()
     return (StageSpec("heuristic.training", build, needs, after=("prior.training",)),)

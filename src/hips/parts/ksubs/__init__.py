@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from hips import parts
-from hips.domains.base import Domain
-from hips.parts.blocks.config import suitable_trunk
 from hips.parts.folder import FolderPart
 from hips.parts.ksubs.config import KSubsConfig
-from hips.training.schedule import Size
+from hips.training.verdict import Gauge
 
 
 @parts.register
@@ -17,11 +18,13 @@ class KSubsPart(FolderPart):
     name = "ksubs"
     about = "generates subgoals a fixed number of steps ahead by single-cell edits"
     config_type = KSubsConfig
+    companions = ("heuristic",)
     headline = "exact"
-
-    def configure(self, domain: Domain, size: Size) -> KSubsConfig:
-        """A trunk like the other generators'."""
-        return KSubsConfig(
-            trunk=suitable_trunk(domain.spec, size),
-            training=KSubsConfig().training.sized(size),
-        )
+    gauges: ClassVar[Mapping[str, Gauge]] = {
+        "exact": Gauge(
+            "states have the demonstrated one, k steps on, among the candidates",
+            good=0.5,
+            useless=0.1,
+            advice="raise ksubs.training.steps or choose a smaller ksubs.distance",
+        ),
+    }

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from hips import parts
 from hips.domains.base import Domain
 from hips.parts.blocks.config import suitable_trunk
 from hips.parts.folder import FolderPart
 from hips.parts.prior.config import PriorConfig
 from hips.training.schedule import Size
+from hips.training.survey import Survey, suggested
+from hips.training.verdict import Gauge
 
 
 @parts.register
@@ -19,12 +24,20 @@ class PriorPart(FolderPart):
     config_type = PriorConfig
     upstream = ("subgoals",)
     headline = "action_accuracy"
+    gauges: ClassVar[Mapping[str, Gauge]] = {
+        "action_accuracy": Gauge(
+            "the demonstrator's actions are the likeliest ones (of equally good ones, too)",
+            good=0.6,
+            useless=0.3,
+            advice="raise prior.training.steps, or collect more demonstrations",
+        ),
+    }
     default = True
 
-    def configure(self, domain: Domain, size: Size) -> PriorConfig:
+    def configure(self, domain: Domain, size: Size, survey: Survey | None = None) -> PriorConfig:
         """A trunk like the generator's, whose weights initialise it."""
         return PriorConfig(
-            trunk=suitable_trunk(domain.spec, size),
-            num_codes=domain.preset.num_codes,
+            trunk=suitable_trunk(domain.spec, size, survey),
+            num_codes=suggested(domain, survey).num_codes,
             training=PriorConfig().training.sized(size),
         )

@@ -7,7 +7,8 @@ from torch.nn import functional
 
 from hips.domains.base import GridSpec
 from hips.parts.blocks.config import TrunkConfig
-from hips.parts.blocks.layers import GridShape, Readout, SymbolPlanes, Trunk
+from hips.parts.blocks.layers import GridShape, Readout, SymbolPlanes
+from hips.parts.blocks.mixing import make_trunk
 from hips.parts.prior.config import PriorConfig
 
 
@@ -18,7 +19,7 @@ class PriorNetwork(nn.Module):
         super().__init__()
         self.num_codes = num_codes
         self.planes = SymbolPlanes(shape)
-        self.trunk = Trunk.of(shape, shape.planes, trunk)
+        self.trunk = make_trunk(shape, shape.planes, trunk)
         self.codes = Readout(trunk.channels, num_codes)
         self.actions = Readout(trunk.channels, shape.num_actions)
 

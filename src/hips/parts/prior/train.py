@@ -14,7 +14,7 @@ from hips.parts.prior.network import PriorNetwork
 from hips.parts.subgoals.network import SubgoalNetwork
 from hips.parts.subgoals.train import VALIDATION_SAMPLES, code_indices
 from hips.seeding import stream
-from hips.training.batches import Batch, mean_metrics
+from hips.training.batches import Batch, mean_metrics, share_of_commonest
 from hips.training.config import TrainingConfig
 from hips.training.contract import StageSpec
 from hips.training.loop import Stage
@@ -49,6 +49,7 @@ class PriorStage(Stage):
     """
 
     objective: PriorObjective
+    headline = "action_accuracy"
 
     def __init__(
         self,
@@ -75,6 +76,13 @@ class PriorStage(Stage):
     def _with_codes(self, batch: Batch) -> Batch:
         codes = code_indices(self.model, batch)
         return {"states": batch["states"], "actions": batch["actions"], "codes": codes}
+
+    def naive(self) -> dict[str, float]:
+        """The commonest action, and the commonest code, in every state."""
+        return {
+            "action_accuracy": share_of_commonest(self.validation["actions"]),
+            "code_accuracy": share_of_commonest(self.validation["codes"]),
+        }
 
     def validate(self) -> dict[str, float]:
         """Cross-entropies and accuracies on held-out states."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 from hips import parts
 from hips.domains.base import Domain
@@ -11,6 +12,8 @@ from hips.parts.blocks.config import suitable_trunk
 from hips.parts.folder import FolderPart
 from hips.parts.reach_policy.config import ReachPolicyConfig
 from hips.training.schedule import Size
+from hips.training.survey import Survey, suggested
+from hips.training.verdict import Gauge
 
 if TYPE_CHECKING:
     from hips.training.segmenters import Segmenter
@@ -30,17 +33,28 @@ class ReachPolicyPart(FolderPart):
     config_type = ReachPolicyConfig
     upstream = GENERATOR
     headline = "reach"
+    gauges: ClassVar[Mapping[str, Gauge]] = {
+        "reach": Gauge(
+            "demonstrated subgoals are reached by the policy",
+            good=0.9,
+            useless=0.4,
+            advice="raise reach_policy.imitation.steps or shorten the horizon",
+        ),
+    }
     default = True
 
-    def configure(self, domain: Domain, size: Size) -> ReachPolicyConfig:
-        """A narrow trunk: only nearby cells matter."""
+    def configure(
+        self, domain: Domain, size: Size, survey: Survey | None = None
+    ) -> ReachPolicyConfig:
+        """A narrow trunk: only nearby cells matter. The paper trains without a simulator."""
         usual = ReachPolicyConfig()
+        chunking = replace(usual.chunking, steps=0) if size == "paper" else usual.chunking
         return ReachPolicyConfig(
-            trunk=suitable_trunk(domain.spec, size, channels=32, blocks=4),
-            chunk=domain.preset.horizon,
+            trunk=suitable_trunk(domain.spec, size, survey, channels=32, blocks=4),
+            chunk=suggested(domain, survey).horizon,
             imitation=usual.imitation.sized(size),
             alternation=usual.alternation.sized(size),
-            chunking=usual.chunking.sized(size),
+            chunking=chunking.sized(size),
         )
 
     def segmenters(self) -> Mapping[str, Segmenter]:

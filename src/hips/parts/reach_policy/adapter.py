@@ -25,11 +25,6 @@ class LearnedReachPolicy:
         actions, reachable = self.runtime.rowwise(GRAPH, states=states, subgoals=subgoals)
         return Foresight(actions.astype(np.float64), reachable)
 
-    def probabilities(self, states: Grids, subgoals: Grids) -> Floats:
-        """Probabilities `[B]` of arriving: the policy as its own verifier."""
-        reachable = self.runtime.rowwise(GRAPH, states=states, subgoals=subgoals)[1]
-        return reachable.astype(np.float64)
-
     def next_action(self, states: Grids, subgoals: Grids) -> Floats:
         """Log-probabilities `[B, A]` of the next action only."""
         found: Floats = self.act(states, subgoals).log_probabilities[:, 0]

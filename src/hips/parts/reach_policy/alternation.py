@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hips.arrays import Ints
+from hips.arrays import Floats, Ints
 from hips.data.dataset import Trajectories
 from hips.parts.reach_policy.network import ReachPolicyNetwork
 from hips.parts.reach_policy.train import PolicyObjective, next_action, segment_batch
 from hips.seeding import stream
-from hips.training.batches import Batch, mean_metrics
+from hips.training.batches import Batch, device_of, mean_metrics
 from hips.training.corpus import Augmenter, Corpus, action_windows, select_trajectories
 from hips.training.loop import Stage
 from hips.training.schedule import Schedule
@@ -58,6 +58,32 @@ def trajectories_of(batch: Batch) -> Trajectories:
     )
 
 
+def segment_loss(imitation: PolicyObjective, data: Trajectories, ends: Ints) -> Tensor:
+    """The imitation loss on whole trajectories, given the end `[M]` of each state's segment."""
+    starts = np.flatnonzero(data.actions >= 0)
+    policy = imitation.policy
+    windows = action_windows(data.actions, starts, ends[starts], policy.chunk)
+    device = device_of(policy)
+    loss, _ = imitation(
+        {
+            "states": torch.from_numpy(data.states[starts]).to(device),
+            "subgoals": torch.from_numpy(data.states[ends[starts]]).to(device),
+            "actions": torch.from_numpy(windows).to(device),
+        }
+    )
+    found: Tensor = loss
+    return found
+
+
+def frozen_log_pi(policy: ReachPolicyNetwork, data: Trajectories, horizon: int) -> Floats:
+    """Log π of all near pairs `[M, H]`, from the policy as it is in the middle of training."""
+    mode = policy.training
+    policy.eval()
+    log_pi = pair_log_pi(next_action(policy), data, horizon)
+    policy.train(mode)
+    return log_pi
+
+
 class AlternationObjective(nn.Module):
     """−log π of the best segmentation under the policy as it is, and of random segments."""
 
@@ -73,26 +99,14 @@ class AlternationObjective(nn.Module):
 
     def segment(self, data: Trajectories) -> Ints:
         """The end `[M]` of each state's segment in the best segmentation."""
-        mode = self.policy.training
-        self.policy.eval()
-        log_pi = pair_log_pi(next_action(self.policy), data, self.horizon)
-        self.policy.train(mode)
+        log_pi = frozen_log_pi(self.policy, data, self.horizon)
         following, _ = best_segmentation(log_pi, data.offsets, self.penalty)
         return follow_chain(following, data.offsets)[0]
 
     def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of whole trajectories, segmented, plus that of random segments."""
         data = trajectories_of(batch)
-        ends = self.segment(data)
-        starts = np.flatnonzero(data.actions >= 0)
-        windows = action_windows(data.actions, starts, ends[starts], self.policy.chunk)
-        segmented, _ = self.imitation(
-            {
-                "states": batch["trajectory_states"][torch.from_numpy(starts)],
-                "subgoals": batch["trajectory_states"][torch.from_numpy(ends[starts])],
-                "actions": torch.from_numpy(windows).to(batch["trajectory_actions"].device),
-            }
-        )
+        segmented = segment_loss(self.imitation, data, self.segment(data))
         random, metrics = self.imitation(batch)
         return segmented + random, {"segmented": segmented.detach(), **metrics}
 

@@ -20,7 +20,7 @@ from hips.planner.proposals import screen
 from hips.planner.protocols import Foresight, SubgoalGenerator
 from hips.planner.rollouts import RolloutLimits, Simulator, follow
 from hips.seeding import stream
-from hips.training.batches import Batch, device_of
+from hips.training.batches import Batch, device_of, share_of_commonest
 from hips.training.corpus import Corpus, wander
 from hips.training.schedule import Schedule
 from hips.training.workshop import Workshop
@@ -30,8 +30,8 @@ ALIKE = 0.6
 PREFERENCE = 1e-6
 """Margin of the preferred action's log-probability above the best one's."""
 STATES_AT_ONCE = 16
-MAX_ROUNDS = 64
-"""Number of draws before giving up on a generator without usable proposals."""
+MAX_ROUNDS, FIRST_ROUNDS = 64, 8
+"""Number of draws before giving up on a generator of few usable proposals, and of hardly any."""
 
 
 class ChunkObjective(PolicyObjective):
@@ -101,6 +101,8 @@ class ChunkingStage(ImitationStage):
     demonstrations, and many of them are unreachable.
     """
 
+    headline = "reach_accuracy"
+
     def __init__(
         self,
         schedule: Schedule,
@@ -121,6 +123,10 @@ class ChunkingStage(ImitationStage):
         """Random training segments and proposed subgoals, with the teacher's actions."""
         shown = size - size // 2
         return self._mixed(super().batch(rng, shown), rng, size - shown)
+
+    def naive(self) -> dict[str, float]:
+        """Whether the policy arrives, guessed the same for every subgoal."""
+        return {"reach_accuracy": share_of_commonest(self.validation["reached"])}
 
     def _mixed(self, shown: Batch, rng: np.random.Generator, size: int) -> Batch:
         """Demonstrated segments and about `size` proposed ones, with the teacher's actions."""
@@ -175,6 +181,8 @@ class ProposedPairs:
             targets.append(decoded)
             found += len(origins)
             rounds += 1
+            if rounds == FIRST_ROUNDS and found * MAX_ROUNDS < size * FIRST_ROUNDS:
+                break  # even all rounds would not find enough
         chosen = rng.permutation(found)[:size]
         return np.concatenate(states)[chosen], np.concatenate(targets)[chosen]
 

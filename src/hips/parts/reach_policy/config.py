@@ -20,7 +20,8 @@ class ReachPolicyConfig:
         imitation: stage that imitates demonstrated segments.
         alternation: stage that segments trajectories and imitates their segments in turn, if the
             segmentation is `alternating`; a batch counts trajectories.
-        chunking: stage that predicts its own greedy rollouts and whether they arrive.
+        chunking: stage that predicts its own greedy rollouts and whether they arrive; it needs the
+            simulator, and 0 steps leave it out.
     """
 
     trunk: TrunkConfig = field(default_factory=lambda: TrunkConfig(32, 4))

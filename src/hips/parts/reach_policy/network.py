@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hips.domains.base import GridSpec
 from hips.parts.blocks.config import TrunkConfig
-from hips.parts.blocks.layers import GridShape, Readout, SymbolPlanes, Trunk
+from hips.parts.blocks.layers import GridShape, Readout, SymbolPlanes
+from hips.parts.blocks.mixing import make_pair_trunk
 from hips.parts.reach_policy.config import ReachPolicyConfig
 
 
@@ -22,7 +25,7 @@ class ReachPolicyNetwork(nn.Module):
         super().__init__()
         self.chunk, self.num_actions = chunk, shape.num_actions
         self.planes = SymbolPlanes(shape)
-        self.trunk = Trunk(shape, 2 * shape.planes, trunk.channels, trunk.blocks)
+        self.trunk = make_pair_trunk(shape, replace(trunk, attention=0, same_symbols=False))
         self.readout = Readout(trunk.channels, chunk * shape.num_actions)
         self.reachable = Readout(trunk.channels, 1)
 

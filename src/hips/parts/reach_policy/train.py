@@ -13,7 +13,7 @@ from hips.arrays import Floats, Grids, Ints
 from hips.parts.reach_policy import ALTERNATING, GENERATOR
 from hips.parts.reach_policy.network import ReachPolicyNetwork
 from hips.seeding import stream
-from hips.training.batches import Batch, device_of, mean_metrics
+from hips.training.batches import Batch, device_of, mean_metrics, share_of_commonest
 from hips.training.config import TrainingConfig
 from hips.training.contract import StageSpec
 from hips.training.corpus import Augmenter, Corpus
@@ -120,6 +120,8 @@ def next_action(policy: ReachPolicyNetwork) -> NextAction:
 class ImitationStage(Stage):
     """Imitation of demonstrated segments."""
 
+    headline = "first_accuracy"
+
     def __init__(
         self,
         schedule: Schedule,
@@ -138,6 +140,10 @@ class ImitationStage(Stage):
         """Random segments of the training split."""
         return segment_batch(self.train, self.augment, rng, size, self.horizon, self.policy.chunk)
 
+    def naive(self) -> dict[str, float]:
+        """The commonest action in every state."""
+        return {"first_accuracy": share_of_commonest(self.validation["actions"][:, 0])}
+
     def validate(self) -> dict[str, float]:
         """NLL and accuracy on held-out segments."""
         return mean_metrics(self.objective, self.validation)
@@ -152,7 +158,10 @@ def build(workshop: Workshop) -> ImitationStage:
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
-    """Imitation, alternation if the segmentation asks for it, chunking if there is a generator."""
+    """Imitation, alternation if the segmentation asks for it, chunking if there is a generator.
+
+    Chunking rolls out in the simulator; 0 steps leave it out.
+    """
     from hips.parts.reach_policy import alternation, chunking
 
     found = [StageSpec("reach_policy.imitation", build)]
@@ -160,9 +169,10 @@ def stages(config: TrainingConfig) -> Sequence[StageSpec]:
         found.append(
             StageSpec("reach_policy.alternation", alternation.build, ("reach_policy.imitation",))
         )
-    if set(GENERATOR) <= {*config.parts, *config.warm_parts}:
+    proposed = set(GENERATOR) <= {*config.parts, *config.warm_parts}
+    if proposed and config.parts["reach_policy"].chunking.steps:
         # Exact segmentation uses the policy as these stages left it, so this comes last.
         needs = ("reach_policy.imitation", "subgoals.discrete", "prior.training")
         after = ("detector.training",)
-        found.append(StageSpec("reach_policy.chunking", chunking.build, needs, after))
+        found.append(StageSpec("reach_policy.chunking", chunking.build, needs, after, effort=3.0))
     return found

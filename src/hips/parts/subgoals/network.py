@@ -6,13 +6,23 @@ all K codes of a state costs little more than encoding it.
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from vector_quantize_pytorch import VectorQuantize
 
 from hips.domains.base import GridSpec
-from hips.parts.blocks.layers import CellScores, GridShape, Readout, SymbolPlanes, Trunk
+from hips.parts.blocks.config import TrunkConfig
+from hips.parts.blocks.layers import GridShape, Readout, SymbolPlanes
+from hips.parts.blocks.mixing import (
+    MixingBlock,
+    make_cell_scores,
+    make_pair_trunk,
+    make_trunk,
+)
 from hips.parts.subgoals.config import SubgoalConfig
 
 
@@ -49,27 +59,19 @@ class SubgoalNetwork(nn.Module):
         self.changes = config.changes
         self.scale = dimension**0.5 if config.scaled_codes else 1.0
         self.planes = SymbolPlanes(shape)
-        self.encoder = Trunk(
-            shape, 2 * shape.planes, config.encoder_channels, config.encoder_blocks
-        )
+        self.encoder = make_pair_trunk(shape, _encoder(config))
         self.to_code = Readout(config.encoder_channels, dimension)
         self.codebook = _codebook(config)
         self.matches = shape.matches(config.relations)
-        looks_ahead = config.relations == 0
-        self.trunk = Trunk(
+        self.trunk = make_trunk(
             shape,
             shape.planes + config.relations * shape.downsample**2,
-            trunk.channels,
-            trunk.blocks,
-            trunk.attention if looks_ahead else 0,
-            shape.same_symbols and looks_ahead,
+            _decoder(config),
         )
         self.narrow = nn.Conv2d(trunk.channels, config.head_channels, 1)
         self.code_in = nn.Linear(dimension, config.head_channels)
-        self.head = nn.ModuleList(
-            FilmLayer(config.head_channels, dimension) for _ in range(config.head_layers)
-        )
-        self.cells = CellScores(shape, config.head_channels)
+        self.head = nn.ModuleList(_layer(shape, config) for _ in range(config.head_layers))
+        self.cells = make_cell_scores(shape, trunk, config.head_channels)
 
     def encode(self, states: Tensor, subgoals: Tensor) -> Tensor:
         """Continuous codes on the unit sphere, `[B, D]`."""
@@ -93,7 +95,8 @@ class SubgoalNetwork(nn.Module):
         inner = functional.relu(features + self.code_in(codes)[:, :, None, None])
         for layer in self.head:
             inner = layer(inner, codes)
-        return self.cells(inner, states)
+        scores: Tensor = self.cells(inner, states)
+        return scores
 
     def quantise(self, codes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Straight-through quantised codes `[B, D]`, indices `[B]` and the commitment loss."""
@@ -104,6 +107,28 @@ class SubgoalNetwork(nn.Module):
     def code_vectors(self) -> Tensor:
         """The codebook, `[K, D]`."""
         return self.codebook.codebook
+
+
+def _decoder(config: SubgoalConfig) -> TrunkConfig:
+    """The trunk of the decoder, which may see less than the whole state."""
+    own = config.trunk
+    return own if config.relations == 0 else replace(own, attention=0, same_symbols=False)
+
+
+def _encoder(config: SubgoalConfig) -> TrunkConfig:
+    """The trunk of the encoder: of the same kind as the decoder's, but smaller."""
+    own = config.trunk
+    return TrunkConfig(
+        config.encoder_channels, config.encoder_blocks, mixing=own.mixing, hidden=own.hidden
+    )
+
+
+def _layer(shape: GridShape, config: SubgoalConfig) -> nn.Module:
+    """One layer of the head, modulated by a code."""
+    channels, dimension = config.head_channels, config.code_dimension
+    if not config.trunk.mixing:
+        return FilmLayer(channels, dimension)
+    return MixingBlock(channels * math.prod(shape.cells), config.trunk.hidden, dimension)
 
 
 def _codebook(config: SubgoalConfig) -> VectorQuantize:

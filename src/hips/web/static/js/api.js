@@ -43,19 +43,44 @@ export async function pictures(problem, states, cell) {
 }
 
 const drawn = new Map();
+const strips = new Map();
 const KEPT = 400;
+const STRIP_MILLISECONDS = 15;
+const STRIP_STATES = 64;
+const STRIP_PIXELS = 4_000_000;
 
 /** The picture of one state; the last ones are kept. */
 export async function picture(problem, cells, cell) {
-  const key = `${problem.domain}/${problem.variant}/${problem.height}x${problem.width}/${cell}/${cells}`;
+  const style = `${problem.domain}/${problem.variant}/${problem.height}x${problem.width}/${cell}`;
+  const key = `${style}/${cells}`;
   if (!drawn.has(key)) {
     if (drawn.size >= KEPT) drawn.delete(drawn.keys().next().value);
-    drawn.set(key, pictures(problem, [cells], cell).catch((error) => {
+    drawn.set(key, fromStrip(style, problem, cells, cell).catch((error) => {
       drawn.delete(key);
       throw error;
     }));
   }
   return drawn.get(key);
+}
+
+/** Pictures wanted at almost the same time come as one strip. */
+async function fromStrip(style, problem, cells, cell) {
+  const size = problem.height * problem.width * cell ** 2;
+  const most = Math.max(1, Math.min(STRIP_STATES, Math.floor(STRIP_PIXELS / size)));
+  let strip = strips.get(style);
+  if (!strip || strip.states.length >= most) {
+    const opened = { states: [] };
+    opened.image = new Promise((resolve) => { setTimeout(resolve, STRIP_MILLISECONDS); }).then(() => {
+      if (strips.get(style) === opened) strips.delete(style);
+      return pictures(problem, opened.states, cell);
+    });
+    strips.set(style, opened);
+    strip = opened;
+  }
+  const place = strip.states.push(cells) - 1;
+  const image = await strip.image;
+  const height = image.height / strip.states.length;
+  return createImageBitmap(image, 0, place * height, image.width, height);
 }
 
 /** Draws a state into a canvas of its own size. */

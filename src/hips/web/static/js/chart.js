@@ -40,8 +40,9 @@ export function drawChart(canvas, curves, { xLabel = "", yLabel = "", logX = fal
   const lowX = logX ? Math.max(1e-3, minimum(xs)) : Math.min(minimum(xs), categories.length ? -0.3 : 0);
   const highX = Math.max(maximum(xs) + (categories.length ? 0.3 : 0), lowX + 1e-9, logX ? lowX * 2 : 1);
   const lowY = fromZero ? Math.min(0, minimum(ys)) : minimum(ys);
-  const highY = Math.max(maximum(ys), level ?? 0, lowY + 1e-9);
-  const box = { left: 46, right: width - 12, top: 10, bottom: height - 34 };
+  const top = Math.max(maximum(ys), level ?? 0);
+  const highY = top > lowY ? top : lowY + 1;
+  const box = { left: 46, right: width - 20, top: 10, bottom: height - 34 };
   const share = (x) => (logX
     ? Math.log(Math.max(x, lowX) / lowX) / Math.log(highX / lowX)
     : (x - lowX) / (highX - lowX));

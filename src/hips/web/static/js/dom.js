@@ -31,6 +31,11 @@ export function table(element, head, rows) {
   );
 }
 
+/** The only row of an empty table: what will be there. */
+export function emptyRow(columns, text) {
+  return make("tr", {}, make("td", { className: "empty", colSpan: columns }, text));
+}
+
 /** A row of a table that can be chosen with the mouse or the keyboard. */
 export function choosable(cells, choose, chosen = false) {
   return make(
@@ -75,6 +80,16 @@ export function short(value, digits = 3) {
   const size = Math.abs(value);
   if (size >= 1e5 || size < 1e-3) return value.toExponential(1);
   return String(Number(value.toPrecision(digits)));
+}
+
+export function count(number, noun) {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** The name of a registered thing as a label. */
+export function label(name) {
+  const words = name.replaceAll("_", " ");
+  return words.length <= 3 ? words.toUpperCase() : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 export function download(name, content, type) {

@@ -1,7 +1,8 @@
 // One method with its settings, and its search.
 
 import { Problem, identify, post, search } from "./api.js";
-import { fill, make, options, short } from "./dom.js";
+import { count, fill, make, options, short } from "./dom.js";
+import { say as sayOutcome } from "./outcomes.js";
 import { SearchTree } from "./tree.js";
 
 const EPSILON = "epsilon";
@@ -26,6 +27,7 @@ export class Lane {
   /** Offers the methods of a domain. */
   offer(domain) {
     const known = this.catalogue.methods;
+    this.possible = domain.methods.flatMap((name) => known[name].settings);
     const entries = domain.methods.map((name) => [name, known[name].label]);
     options(this.method, [["", "best available"], ...entries], this.method.value);
     this.#methodChanged();
@@ -40,8 +42,12 @@ export class Lane {
       found[setting] = kind === "bool" ? input.value === "true"
         : kind === "str" ? input.value : Number(input.value);
     }
-    if (!this.epsilonField.hidden && this.epsilon) found[EPSILON] = this.epsilon;
+    if (this.hasEpsilon && this.epsilon) found[EPSILON] = this.epsilon;
     return found;
+  }
+
+  get hasEpsilon() {
+    return !this.epsilonField.hidden;
   }
 
   get epsilon() {
@@ -137,18 +143,20 @@ export class Lane {
     const { tree, result } = this;
     if (this.state === "failed") return this.detail;
     if (result) {
-      const found = result.length === null ? result.outcome : `${result.length} steps`;
-      return `${found}, ${count(result.expansions, "expansion")}, ${short(result.seconds)} s`;
+      const found = result.length === null ? sayOutcome(result.outcome) : `a plan of ${count(result.length, "step")}`;
+      return `${this.label}: ${found}; ${count(result.expansions, "expansion")}, ${short(result.seconds)} s`;
     }
     if (this.state === "queued") return this.detail;
     if (this.state === "idle") return "";
-    const waits = this.used && !this.used.rounds ? "running (this method has no rounds)" : this.state;
+    if (!this.used) return "loading the method (the first search of a domain takes a few seconds) …";
+    const waits = this.used.rounds ? this.state : "running (this method has no rounds to watch)";
     const best = Number.isFinite(tree.bestH) ? `, best ĥ ${short(tree.bestH)}` : "";
     return `${waits}: ${count(tree.expansions, "expansion")}, ${tree.open} open${best}`;
   }
 
   showFacts(selected) {
     this.facts.textContent = this.describe();
+    this.#showEpsilon();
     this.element.classList.toggle("chosen", selected);
     this.watch.setAttribute("aria-pressed", String(selected));
   }
@@ -162,6 +170,7 @@ export class Lane {
     });
     this.shownEpsilon = make("output", {});
     this.epsilonField = make("label", { className: "epsilon" }, "ε", this.slider, this.shownEpsilon);
+    this.meaning = make("span", { className: "meaning" });
     this.fields = make("div", { className: "row" });
     this.facts = make("span", { className: "facts" });
     this.watch = make("button", { type: "button" }, "Show tree");
@@ -169,6 +178,7 @@ export class Lane {
     this.element = make("div", { className: "lane" },
       make("div", { className: "row" }, make("label", {}, "Method ", this.method),
         this.epsilonField, this.watch, this.remove),
+      this.meaning,
       make("details", {}, make("summary", {}, "Search settings"), this.fields),
       this.facts);
     this.element.style.setProperty("--lane", this.colour);
@@ -184,18 +194,25 @@ export class Lane {
   }
 
   #showEpsilon() {
-    const text = this.epsilon || "as trained";
-    this.shownEpsilon.value = text;
-    this.slider.setAttribute("aria-valuetext", text);
+    const own = this.used?.settings[EPSILON];
+    const text = this.epsilon || (own === undefined ? "model's" : `model's ${own || "0+"}`);
+    if (this.shownEpsilon.value !== text) {
+      this.shownEpsilon.value = text;
+      this.slider.setAttribute("aria-valuetext", text);
+    }
+    const said = this.hasEpsilon ? explain(this.epsilon) : "";
+    const meaning = [this.about, said].filter(Boolean).join(". ");
+    if (this.meaning.textContent !== meaning) this.meaning.textContent = meaning;
   }
 
   #methodChanged() {
     const known = this.catalogue.methods[this.method.value];
-    const names = known ? known.settings : Object.keys(this.catalogue.settings);
+    const names = known ? known.settings : this.possible ?? [];
     this.epsilonField.hidden = !names.includes(EPSILON);
-    this.method.title = known?.about ?? "The best method that the installed model allows.";
+    this.about = known ? capital(known.about) : "The best method that the installed model allows";
     fill(this.fields, ...(known ? names : []).filter((name) => name !== EPSILON)
       .map((name) => this.#field(name)));
+    this.#showEpsilon();
   }
 
   #field(name) {
@@ -203,14 +220,20 @@ export class Lane {
     const data = { "data-setting": name, title: help };
     const input = choices || kind === "bool" ? make("select", data)
       : make("input", { ...data, type: "number", className: "short", step: kind === "int" ? 1 : "any",
-        placeholder: "own", ...(low === null ? {} : { min: low }), ...(high === null ? {} : { max: high }) });
+        placeholder: "default", ...(low === null ? {} : { min: low }), ...(high === null ? {} : { max: high }) });
     if (input.tagName === "SELECT") {
-      options(input, [["", "own"], ...(choices ?? ["true", "false"]).map((one) => [one, one])]);
+      options(input, [["", "default"], ...(choices ?? ["true", "false"]).map((one) => [one, one])]);
     }
     return make("label", { title: help }, name.replaceAll("_", " "), input);
   }
 }
 
-export function count(number, noun) {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+/** What a value of ε means for the search. */
+function explain(epsilon) {
+  if (!epsilon) return "";
+  if (epsilon === "0+") return "Actions wait until no subgoal is left.";
+  if (Number(epsilon) === 1) return "Only single actions, no subgoals.";
+  return `Single actions share ${Number((100 * epsilon).toPrecision(2))} % of the probability at every node.`;
 }
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -2,9 +2,10 @@
 
 import { get, identify, post } from "./api.js";
 import { COLOURS, drawChart } from "./chart.js";
-import { $, choosable, make, say, short, table, throttled } from "./dom.js";
+import { $, choosable, emptyRow, make, say, short, table, throttled } from "./dom.js";
 import { Lane } from "./lane.js";
 import { showNode } from "./node_panel.js";
+import { say as sayOutcome } from "./outcomes.js";
 import { PlanPlayer } from "./plan.js";
 import { ProblemPanel } from "./problem.js";
 import { ResultsView } from "./results.js";
@@ -59,7 +60,7 @@ class Explorer {
 
   choose(lane) {
     this.chosen = lane;
-    this.view.show(lane.tree);
+    this.view.show(lane.tree, this.searched);
     showNode(this.searched, null);
     if (lane.result && this.searched) this.player.show(this.searched, lane.result, lane.label);
     this.refresh();
@@ -67,7 +68,8 @@ class Explorer {
   }
 
   /** Starts searches from the board, all at once. */
-  start(lanes = this.lanes, paused = false) {
+  async start(lanes = this.lanes, paused = false) {
+    await this.problems.settled;
     say("");
     const { problem } = this.problems;
     if (!problem || this.problems.current.fault) {
@@ -82,7 +84,7 @@ class Explorer {
     }
     const pace = Number($("pace").value) || null;
     for (const lane of lanes) lane.run(problem, this.#limits(), { paused, pace });
-    this.view.show(this.chosen.tree);
+    this.view.show(this.chosen.tree, problem);
   }
 
   /** Runs the chosen method with several values of ε, one after the other. */
@@ -91,7 +93,7 @@ class Explorer {
     for (const value of SWEPT) {
       if (this.sweeping === null) return;
       lane.apply({ settings: { epsilon: value } });
-      this.start([lane]);
+      await this.start([lane]);
       await new Promise((resolve) => { this.sweeping = resolve; });
       if (lane.state === "failed") return;
     }
@@ -120,7 +122,7 @@ class Explorer {
   }
 
   #laneChanged(lane) {
-    if (lane === this.chosen && this.view.tree !== lane.tree) this.view.show(lane.tree);
+    if (lane === this.chosen && this.view.tree !== lane.tree) this.view.show(lane.tree, this.searched);
     if (lane === this.chosen) this.view.relayout();
     if (lane.state === "done" && !this.runs.includes(lane.result)) {
       lane.result.label = lane.label;
@@ -149,10 +151,10 @@ class Explorer {
     $("pause").textContent = paused ? "Resume" : "Pause";
     $("step").disabled = $("step10").disabled = active.length > 0 && !paused;
     $("start").textContent = active.length ? "Restart" : "Start";
+    $("sweep").disabled = !this.chosen.hasEpsilon;
     $("add-lane").disabled = this.lanes.length >= MOST_LANES;
-    $("progress").textContent = this.lanes.length === 1 ? "" : this.lanes
-      .filter((lane) => lane.state !== "idle")
-      .map((lane) => `${lane.label}: ${lane.describe()}`).join(" · ");
+    $("progress").textContent = active.length || !this.chosen.result ? ""
+      : this.lanes.length > 1 ? "All searches have ended." : "";
   }
 
   #showSlowly() {
@@ -166,20 +168,25 @@ class Explorer {
   #showFrontier() {
     const { total, nodes } = this.chosen.tree.frontier(FRONTIER);
     $("frontier-count").textContent = total ? `(${total} open)` : "";
-    table($("frontier"), ["node", "log φ", "ĥ", "l", "π"], nodes.map((node) => choosable(
+    const head = ["node", "log φ", "ĥ", "l", "π"];
+    const rows = nodes.map((node) => choosable(
       [describe(node), short(node.key, 4), short(node.h), String(node.steps), short(node.probability)],
       () => this.view.select(node, true),
-    )));
+    ));
+    table($("frontier"), head, rows.length ? rows : [emptyRow(head.length,
+      "Open nodes, the next one to expand first.")]);
   }
 
   #showRuns() {
-    const head = ["method", "ε", "outcome", "expansions", "by subgoal", "by action", "rows", "seconds", "length"];
+    const head = ["method", "ε", "outcome", "length", "expansions", "by subgoal / action", "rows", "seconds"];
     const epsilon = (value) => (value === undefined ? "–" : value === 0 ? "0+" : short(value));
+    $("runs-none").hidden = this.runs.length > 0;
+    $("runs-box").hidden = !this.runs.length;
     table($("runs"), head, this.runs.map((run) => make("tr", {}, ...[
-      run.label, epsilon(run.settings.epsilon), run.outcome.toLowerCase().replaceAll("_", " "),
-      String(run.expansions), String(run.subgoal_expansions), String(run.action_expansions),
-      String(run.network_rows), short(run.seconds), String(run.length ?? "–"),
-    ].map((text) => make("td", {}, text)))));
+      run.label, epsilon(run.settings.epsilon), sayOutcome(run.outcome), String(run.length ?? "–"),
+      String(run.expansions), shares(run),
+      String(run.network_rows), short(run.seconds),
+    ].map((content) => make("td", {}, content)))));
   }
 
   #command(order, more) {
@@ -191,12 +198,13 @@ class Explorer {
   #listen() {
     const active = () => this.lanes.some((lane) => lane.active);
     $("start").addEventListener("click", () => { this.sweeping = null; this.start(); });
+    $("go-on").addEventListener("click", () => $("start").click());
     $("sweep").addEventListener("click", () => { this.sweeping = undefined; this.sweep(); });
     $("pause").addEventListener("click", () => this.#command($("pause").textContent === "Pause" ? "pause" : "resume"));
     $("stop").addEventListener("click", () => { this.sweeping = null; this.#command("stop"); });
     for (const [id, rounds] of [["step", 1], ["step10", 10]]) {
-      $(id).addEventListener("click", () => {
-        if (!active()) this.start(this.lanes, true);
+      $(id).addEventListener("click", async () => {
+        if (!active()) await this.start(this.lanes, true);
         this.#stepWhenOpen(rounds);
       });
     }
@@ -233,6 +241,17 @@ class Explorer {
     $("link").select();
     navigator.clipboard?.writeText(link).catch(() => {});
   }
+}
+
+/** How many nodes were reached by subgoals and how many by actions, as a bar. */
+function shares({ subgoal_expansions: subgoals, action_expansions: actions }) {
+  const bar = make("span", { className: "bar-of-two", "aria-hidden": "true" });
+  for (const part of [subgoals, actions]) {
+    const piece = make("i", {});
+    piece.style.width = `${(100 * part) / Math.max(1, subgoals + actions)}%`;
+    bar.append(piece);
+  }
+  return make("span", { className: "shares" }, `${subgoals} / ${actions}`, bar);
 }
 
 function switchView(name) {

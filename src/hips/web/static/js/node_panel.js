@@ -13,7 +13,8 @@ const SHOWN = 60;
 
 export function showNode(problem, node, select) {
   if (!node) {
-    fill($("node"), make("p", { className: "quiet" }, "Select a node of the tree."));
+    fill($("node"), make("p", { className: "quiet" }, "Click a node of the tree to see its state, how it was "
+      + "reached, its numbers, and every subgoal that was proposed there, also the rejected ones."));
     return;
   }
   const board = state(problem, node.cells, 16, describe(node));
@@ -27,6 +28,7 @@ export function showNode(problem, node, select) {
     ["log π", short(node.logPi)],
     ["log φ (key)", node.key === null ? "–" : short(node.key, 4)],
   ];
+  if (node.pending) facts.push(["rollout", "not yet; steps and key are estimates"]);
   if (node.tier) facts.push(["tier", "waits for all subgoals"]);
   fill($("node"), board,
     make("dl", {}, ...facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])),

@@ -1,7 +1,8 @@
 // The plan of a search: animated, with its subgoals marked, and downloads.
 
 import { blob, identify, pictures } from "./api.js";
-import { $, colour, context, download, fill, make, say } from "./dom.js";
+import { $, colour, context, count, download, fill, make, say } from "./dom.js";
+import { say as sayOutcome } from "./outcomes.js";
 
 const CHUNK = 24;
 const FRAME_MILLISECONDS = 140;
@@ -22,17 +23,18 @@ export class PlanPlayer {
     this.result = null;
     $("player").hidden = true;
     $("plan-none").hidden = false;
-    $("plan-none").textContent = "No plan yet.";
+    $("plan-none").textContent = "The plan appears here once a search has found one.";
   }
 
   show(problem, result, label) {
     this.clear();
     if (result.length === null) {
-      $("plan-none").textContent = `${label}: ${result.outcome}. ${result.message}`;
+      $("plan-none").textContent = [`${label}: ${sayOutcome(result.outcome)}.`, result.message].join(" ");
       return;
     }
     Object.assign(this, { problem, result, strips: new Map() });
-    $("plan-none").textContent = `${label}: ${result.length} steps.`;
+    $("plan-none").textContent = `${label}: ${count(result.length, "step")}, `
+      + `${count(result.subgoal_steps.length, "subgoal")} on the way (marked below).`;
     $("player").hidden = false;
     $("scrub").max = Math.max(0, result.states.length - 1);
     $("scrub").value = 0;

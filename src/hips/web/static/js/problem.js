@@ -1,7 +1,7 @@
 // The problem: sampled, pasted, drawn or played. The board holds the start of the next search.
 
 import { blob, identify, paint, post } from "./api.js";
-import { $, fill, make, options, say } from "./dom.js";
+import { $, count, fill, label, make, options, say } from "./dom.js";
 
 const CELL = 32;
 const DIRECTIONS = {
@@ -20,8 +20,9 @@ export class ProblemPanel {
     this.symbol = 0;
     this.cursor = [0, 0];
     this.checks = 0;
+    this.settled = Promise.resolve();
     this.pasted = [];
-    options($("domain"), catalogue.domains.map(({ name }) => [name, name.replaceAll("_", " ")]));
+    options($("domain"), catalogue.domains.map(({ name }) => [name, label(name)]));
     this.#listen();
   }
 
@@ -50,7 +51,9 @@ export class ProblemPanel {
   }
 
   async sample() {
-    this.#set(await post("/api/sample", { ...this.choice, seed: Number($("seed").value) }), true);
+    const asked = ++this.checks;
+    const state = await post("/api/sample", { ...this.choice, seed: Number($("seed").value) });
+    if (asked === this.checks) this.#set(state, true);
   }
 
   setMode(mode) {
@@ -81,10 +84,11 @@ export class ProblemPanel {
     this.current = null; // the old state means nothing in the new domain
     options($("variant"), [["", "default"], ...domain.variants.map((name) => [name, name])], variant);
     $("variant-field").hidden = !domain.variants.length;
+    $("about").textContent = domain.about;
     fill($("actions"), ...domain.actions.map((name, place) => make(
       "button",
       { type: "button", title: `Key ${place + 1}`, onclick: () => this.#try(() => this.move(name)) },
-      name,
+      name.replaceAll("_", " "),
     )));
     $("level-field").hidden = true;
     this.symbol = 0;
@@ -105,7 +109,9 @@ export class ProblemPanel {
     verdict.className = current.fault ? "bad" : "good";
     verdict.textContent = current.fault ? `Not a valid start: ${current.fault}`
       : current.solved ? "Solved." : this.mode === "draw" ? "A valid start." : "";
-    $("moves").textContent = `${this.history.length} move${this.history.length === 1 ? "" : "s"}`;
+    $("moves").textContent = count(this.history.length, "move");
+    $("undo").disabled = $("restart").disabled = !this.history.length;
+    $("go-on").hidden = !this.history.length || current.solved;
     $("rows").value = current.height;
     $("columns").value = current.width;
     $("board").setAttribute("aria-label", `The board. ${current.text}`);
@@ -136,10 +142,12 @@ export class ProblemPanel {
         onclick: () => this.#choose(place),
       }, picture);
     }));
+    this.#choose(this.symbol);
   }
 
   #choose(symbol) {
     this.symbol = symbol;
+    $("symbol-name").textContent = this.domain.symbols[symbol].replaceAll("_", " ");
     [...$("palette").children].forEach((button, place) => {
       button.setAttribute("aria-checked", String(place === symbol));
     });
@@ -182,23 +190,30 @@ export class ProblemPanel {
   }
 
   async #parse() {
-    this.pasted = await post("/api/parse", { ...this.choice, text: $("text").value });
+    const found = await post("/api/parse", { ...this.choice, text: $("text").value });
+    this.pasted = found.levels;
     $("level-field").hidden = this.pasted.length < 2;
-    options($("level"), this.pasted.map((_, place) => [String(place), String(place + 1)]));
+    const name = (level, place) => (level.title ? `${place + 1}: ${level.title}` : String(place + 1));
+    options($("level"), this.pasted.map((level, place) => [String(place), name(level, place)]));
+    const count = found.unreadable.length;
+    if (count) say(`${count === 1 ? "One level" : `${count} levels`} cannot be read: ${found.unreadable[0]}`);
     this.#set(this.pasted[0], true);
   }
 
   #try(task) {
     say("");
-    return Promise.resolve().then(task).catch((error) => say(error.message));
+    const done = Promise.resolve().then(task).catch((error) => say(error.message));
+    this.settled = Promise.all([this.settled, done]);
+    return done;
   }
 
   #listen() {
     $("domain").addEventListener("change", () => this.#try(() => this.start()));
     $("variant").addEventListener("change", () => this.#try(() => this.sample()));
-    $("sample").addEventListener("click", () => this.#try(async () => {
-      await this.sample();
+    $("seed").addEventListener("change", () => this.#try(() => this.sample()));
+    $("sample").addEventListener("click", () => this.#try(() => {
       $("seed").value = Number($("seed").value) + 1;
+      return this.sample();
     }));
     for (const name of MODES) $(`mode-${name}`).addEventListener("click", () => this.setMode(name));
     $("undo").addEventListener("click", () => this.undo());

@@ -63,8 +63,12 @@ export class ResultsView {
   #table({ title, columns, rows }) {
     const element = make("table", {});
     table(element, columns, rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell)))));
-    element.prepend(make("caption", {}, title));
-    return make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": title }, element);
+    const box = make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": title }, element);
+    if (!title.includes(": ")) {
+      element.prepend(make("caption", {}, title));
+      return box;
+    }
+    return make("details", {}, make("summary", {}, title), box); // beside the main table of a suite
   }
 
   async #list(changed) {

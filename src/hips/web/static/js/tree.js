@@ -1,13 +1,14 @@
 // The tree of one search, built from rounds.
 
 const FIELDS = ["number", "kind", "label", "g", "steps", "length", "probability", "logPi", "h",
-  "guessed", "key", "tier", "goal", "cells"];
+  "guessed", "key", "tier", "goal", "cells", "pending"];
 export const KINDS = ["root", "subgoal", "action"];
 
 export class SearchTree {
   constructor() {
     this.nodes = new Map();
     this.root = null;
+    this.goal = null;
     this.expansions = 0;
     this.byKind = [0, 0, 0];
     this.open = 0;
@@ -32,6 +33,7 @@ export class SearchTree {
     node.order = round.order;
     if (node !== this.root) node.h = round.h;
     node.guessed = 0;
+    if (node !== this.root) this.#settle(node, round);
     node.offered = round.offered;
     node.rejected = round.rejected;
     this.byKind[node.kind] += 1;
@@ -39,10 +41,24 @@ export class SearchTree {
     if (Number.isFinite(this.bestH)) this.best.push([round.order, this.bestH]);
   }
 
+  /** An expanded node is known in full: a pending one has been rolled out. */
+  #settle(node, round) {
+    const parent = this.nodes.get(round.parent) ?? node.parent;
+    if (parent !== node.parent) {
+      node.parent.children.splice(node.parent.children.indexOf(node), 1);
+      parent.children.push(node);
+      node.parent = parent;
+    }
+    node.steps = round.steps;
+    node.length = round.steps - parent.steps;
+    node.key = round.key;
+    node.pending = 0;
+  }
+
   #addRoot(round) {
     this.root = {
       number: round.node, kind: 0, label: "", g: 0, steps: 0, length: 0, probability: 1, logPi: 0,
-      h: null, guessed: 0, key: null, tier: 0, goal: 0, cells: round.state,
+      h: null, guessed: 0, key: null, tier: 0, goal: 0, cells: round.state, pending: 0,
       parent: null, children: [], order: null, rejected: [], folded: false,
     };
     this.nodes.set(round.node, this.root);
@@ -56,6 +72,7 @@ export class SearchTree {
     node.parent = parent;
     parent.children.push(node);
     this.nodes.set(node.number, node);
+    if (node.goal) this.goal ??= node;
     const h = node.goal ? 0 : node.h;
     if (h !== null && !node.guessed && h < this.bestH) this.bestH = h;
   }
@@ -74,11 +91,7 @@ export class SearchTree {
   /** Nodes on the path of the plan. */
   path() {
     const found = new Set();
-    for (const node of this.nodes.values()) {
-      if (!node.goal) continue;
-      for (let one = node; one; one = one.parent) found.add(one);
-      break;
-    }
+    for (let one = this.goal; one; one = one.parent) found.add(one);
     return found;
   }
 }
@@ -86,5 +99,6 @@ export class SearchTree {
 export function describe(node) {
   if (node.kind === 0) return "start";
   const name = KINDS[node.kind];
-  return node.kind === 1 ? `${name} ${node.label}, ${node.length} steps` : `${name} ${node.label}`;
+  if (node.kind !== 1) return `${name} ${node.label}`;
+  return `${name} ${node.label}, ${node.pending ? "about " : ""}${node.length} steps`;
 }

@@ -1,10 +1,14 @@
 // Draws a search tree on a canvas: zoom, pan, fold, select; keyboard and mouse.
 
 import { colour, context, throttled } from "./dom.js";
+import { RADIUS, drawTree } from "./tree_drawing.js";
+import { Thumbnails } from "./thumbnails.js";
 
-const GAP_X = 30;
-const GAP_Y = 52;
-const RADIUS = 9;
+const GAP_DEPTH = 88;
+const GAP_LEAF = 78;
+const LARGEST = 1.3;
+const SMALLEST = 0.001;
+const CLOSE = 0.8;
 
 export class TreeView {
   constructor(canvas, onSelect) {
@@ -14,16 +18,19 @@ export class TreeView {
     this.selected = null;
     this.showOpen = false;
     this.following = true;
-    this.view = { x: 0, y: 0, zoom: 1 };
+    this.view = { x: 0, y: 0, across: 1, along: 1 };
     this.placed = [];
     this.redraw = throttled(() => this.#draw());
+    this.thumbnails = new Thumbnails(this.redraw);
     this.relayout = throttled(() => { this.#layout(); this.#draw(); }, 60);
     this.#listen();
     new ResizeObserver(() => { if (this.following) this.#fit(); this.redraw(); }).observe(canvas);
   }
 
-  show(tree) {
+  /** Shows a tree; `problem` says how its states are drawn. */
+  show(tree, problem) {
     if (this.tree !== tree) {
+      this.thumbnails.begin(problem);
       this.selected = null;
       this.following = true;
     }
@@ -39,10 +46,13 @@ export class TreeView {
 
   zoom(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
     const { view } = this;
-    const zoom = Math.min(4, Math.max(0.01, view.zoom * factor));
-    view.x = x - ((x - view.x) * zoom) / view.zoom;
-    view.y = y - ((y - view.y) * zoom) / view.zoom;
-    view.zoom = zoom;
+    const { across, along } = view;
+    const scaled = (size) => Math.min(4, Math.max(SMALLEST, size * factor));
+    // A fitted large tree is squeezed in one direction; zooming in first makes both equal.
+    view.across = factor > 1 && across > along ? across : scaled(across);
+    view.along = factor > 1 && along > across ? along : scaled(along);
+    view.x = x - ((x - view.x) * view.across) / across;
+    view.y = y - ((y - view.y) * view.along) / along;
     this.following = false;
     this.redraw();
   }
@@ -72,11 +82,11 @@ export class TreeView {
       || child === chosen || chosen === node);
   }
 
-  /** Leaves get columns in order; a parent stands over the middle of its children. */
+  /** Grows from left to right: leaves get rows in order, a parent the middle of its children. */
   #layout() {
     this.placed = [];
     if (!this.tree?.root) return;
-    let column = 0;
+    let row = 0;
     let deepest = 0;
     const stack = [{ node: this.tree.root, depth: 0, shown: null, next: 0 }];
     while (stack.length) {
@@ -91,33 +101,34 @@ export class TreeView {
         continue;
       }
       const { node, shown } = top;
-      node.y = top.depth * GAP_Y;
-      node.x = shown.length ? (shown[0].x + shown[shown.length - 1].x) / 2 : column++ * GAP_X;
+      node.x = top.depth * GAP_DEPTH;
+      node.y = shown.length ? (shown[0].y + shown[shown.length - 1].y) / 2 : row++ * GAP_LEAF;
       node.hidden = node.children.length - shown.length;
       this.placed.push(node);
       stack.pop();
     }
-    this.extent = { width: Math.max(0, column - 1) * GAP_X, height: deepest * GAP_Y };
+    this.extent = { width: deepest * GAP_DEPTH, height: Math.max(0, row - 1) * GAP_LEAF };
     if (this.following) this.#fit();
   }
 
   #fit() {
     if (!this.extent) return;
     const { clientWidth: width, clientHeight: height } = this.canvas;
-    const margin = 30;
-    const zoom = Math.min(1.2, (width - 2 * margin) / Math.max(1, this.extent.width),
-      (height - 2 * margin) / Math.max(1, this.extent.height));
-    this.view.zoom = Math.max(0.01, zoom);
-    this.view.x = (width - this.extent.width * this.view.zoom) / 2;
-    this.view.y = margin;
+    const margin = 38;
+    const size = (room, extent) => Math.min(LARGEST, Math.max(SMALLEST, (room - 2 * margin) / Math.max(1, extent)));
+    this.view.across = size(width, this.extent.width);
+    this.view.along = size(height, this.extent.height);
+    this.view.x = (width - this.extent.width * this.view.across) / 2;
+    this.view.y = (height - this.extent.height * this.view.along) / 2;
   }
 
   #bringIntoView(node) {
     const { view } = this;
     this.following = false;
-    view.zoom = Math.max(view.zoom, 0.5);
-    view.x = this.canvas.clientWidth / 2 - node.x * view.zoom;
-    view.y = this.canvas.clientHeight / 2 - node.y * view.zoom;
+    view.across = Math.max(view.across, CLOSE);
+    view.along = Math.max(view.along, CLOSE);
+    view.x = this.canvas.clientWidth / 2 - node.x * view.across;
+    view.y = this.canvas.clientHeight / 2 - node.y * view.along;
   }
 
   #draw() {
@@ -126,82 +137,21 @@ export class TreeView {
       pen.fillStyle = colour("quiet");
       pen.font = "14px system-ui";
       pen.textAlign = "center";
-      pen.fillText("Press Start to watch the tree grow.", width / 2, height / 2);
+      pen.fillText("Press Start, and the search tree grows here.", width / 2, height / 2);
       return;
     }
-    const { x, y, zoom } = this.view;
-    const path = this.tree.path();
-    const ink = Object.fromEntries(["subgoal", "action", "path", "goal", "ink", "quiet", "node",
-      "card", "focus"].map((name) => [name, colour(name)]));
-    const at = (node) => [x + node.x * zoom, y + node.y * zoom];
-    this.#drawEdges(pen, at, path, ink, width, height);
-    const radius = Math.max(1.2, RADIUS * Math.min(1, zoom));
-    const lettered = zoom > 0.55;
-    pen.textAlign = "center";
-    pen.textBaseline = "middle";
-    for (const node of this.placed) {
-      const [left, top] = at(node);
-      if (left < -20 || top < -20 || left > width + 20 || top > height + 20) continue;
-      pen.beginPath();
-      pen.arc(left, top, node.order === null && !node.goal ? radius * 0.6 : radius, 0, 7);
-      pen.fillStyle = node.goal ? ink.goal : node.order === null ? ink.card : ink.node;
-      pen.fill();
-      pen.lineWidth = path.has(node) ? 2.5 : 1;
-      pen.strokeStyle = path.has(node) ? ink.path : ink.quiet;
-      pen.stroke();
-      if (lettered && node.order !== null) {
-        pen.fillStyle = ink.ink;
-        pen.font = `${9 * Math.min(1.3, zoom)}px system-ui`;
-        pen.fillText(String(node.order), left, top + 0.5);
-      }
-      if (lettered && node.hidden > 0) {
-        pen.fillStyle = ink.quiet;
-        pen.font = "9px system-ui";
-        pen.fillText(`+${node.hidden}`, left, top + radius + 7);
-      }
-      if (node === this.selected) {
-        pen.beginPath();
-        pen.arc(left, top, radius + 4, 0, 7);
-        pen.lineWidth = 3;
-        pen.strokeStyle = ink.focus;
-        pen.stroke();
-      }
-    }
-  }
-
-  #drawEdges(pen, at, path, ink, width, height) {
-    for (const kind of [2, 1]) {
-      for (const onPath of [false, true]) {
-        pen.beginPath();
-        for (const node of this.placed) {
-          if (node.kind !== kind || path.has(node) !== onPath) continue;
-          const [left, top] = at(node);
-          const [fromLeft, fromTop] = at(node.parent);
-          if (Math.max(left, fromLeft) < 0 || Math.min(left, fromLeft) > width) continue;
-          if (top < 0 || fromTop > height) continue;
-          pen.moveTo(fromLeft, fromTop);
-          pen.lineTo(left, top);
-        }
-        pen.setLineDash(kind === 2 ? [4, 4] : []);
-        pen.lineWidth = (kind === 1 ? 2.4 : 1.4) + (onPath ? 1 : 0);
-        pen.strokeStyle = onPath ? ink.path : kind === 1 ? ink.subgoal : ink.action;
-        pen.globalAlpha = onPath ? 1 : 0.75;
-        pen.stroke();
-      }
-    }
-    pen.setLineDash([]);
-    pen.globalAlpha = 1;
+    drawTree(pen, this, this.thumbnails, width, height);
   }
 
   #at(event) {
-    const { x, y, zoom } = this.view;
+    const { x, y, across, along } = this.view;
     const box = this.canvas.getBoundingClientRect();
     const [left, top] = [event.clientX - box.left, event.clientY - box.top];
-    const reach = Math.max(8, RADIUS * zoom) ** 2;
+    const reach = Math.max(8, RADIUS * Math.min(across, along)) ** 2;
     let found = null;
     let nearest = reach * 1.5;
     for (const node of this.placed) {
-      const distance = (x + node.x * zoom - left) ** 2 + (y + node.y * zoom - top) ** 2;
+      const distance = (x + node.x * across - left) ** 2 + (y + node.y * along - top) ** 2;
       if (distance < nearest) [found, nearest] = [node, distance];
     }
     return found;
@@ -260,15 +210,15 @@ export class TreeView {
     const siblings = node.parent ? this.visibleChildren(node.parent) : [node];
     const place = siblings.indexOf(node);
     const moves = {
-      ArrowUp: () => node.parent,
-      ArrowDown: () => (this.selected ? this.visibleChildren(node)[0] : node),
-      ArrowLeft: () => siblings[place - 1],
-      ArrowRight: () => siblings[place + 1],
+      ArrowLeft: () => node.parent,
+      ArrowRight: () => (this.selected ? this.visibleChildren(node)[0] : node),
+      ArrowUp: () => siblings[place - 1],
+      ArrowDown: () => siblings[place + 1],
       Home: () => this.tree.root,
     };
     if (moves[event.key]) {
       const next = moves[event.key]();
-      if (next) this.select(next, this.view.zoom < 0.5);
+      if (next) this.select(next, Math.min(this.view.across, this.view.along) < 0.5);
     } else if (event.key === " " || event.key === "Enter") this.fold(node);
     else if (event.key === "+" || event.key === "=") this.zoom(1.25);
     else if (event.key === "-") this.zoom(0.8);

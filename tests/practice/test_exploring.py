@@ -8,7 +8,8 @@ from hips.data.labels import DEAD_END
 from hips.domains import replay
 from hips.engines import LocalEngine
 from hips.errors import DatasetError, UnsolvableError
-from hips.methods.explore import Exploration, explore
+from hips.practice.exploring import Exploration, explore
+from hips.practice.searching import Workplace
 from hips.seeding import stream
 
 
@@ -47,20 +48,19 @@ def test_the_same_seed_gives_the_same_labels() -> None:
 
 
 def test_progress_is_told_after_every_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hips.methods.explore.LEVELS_A_TASK", 2)
+    monkeypatch.setattr("hips.practice.searching.LEVELS_A_TASK", 2)
     domain = domains.create("sokoban", height=7, width=7, boxes=2)
     told: list[tuple[int, int]] = []
-    explore(
-        domain, 5, Exploration(max_expansions=3), lambda done, total: told.append((done, total))
-    )
+    place = Workplace(progress=lambda done, total: told.append((done, total)))
+    explore(domain, 5, Exploration(max_expansions=3), place)
     assert told == [(2, 5), (4, 5), (5, 5)]
 
 
 def test_the_number_of_workers_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hips.methods.explore.LEVELS_A_TASK", 2)
+    monkeypatch.setattr("hips.practice.searching.LEVELS_A_TASK", 2)
     domain = domains.create("sokoban", height=7, width=7, boxes=2)
     alone, together = (
-        explore(domain, 4, Exploration(1, max_expansions=10, engine=LocalEngine(workers)))
+        explore(domain, 4, Exploration(1, max_expansions=10), Workplace(LocalEngine(workers)))
         for workers in (1, 2)
     )
     np.testing.assert_array_equal(alone.states, together.states)

@@ -1,0 +1,71 @@
+"""Settings of rounds of practice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hips import domains
+from hips.domains.base import Domain
+from hips.errors import ConfigError
+from hips.practice.teachers import TEACHERS
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsConfig:
+    """Rounds of practice after the first training.
+
+    Attributes:
+        count: number of rounds.
+        teacher: who teaches: the domain's `expert`, or its `own` solutions.
+        levels: levels per round; at most a quarter of them are failed ones that come again.
+        max_expansions: limit of each search.
+        grades: domain parameters of the levels, easiest first; none for the domain as it is.
+        pass_mark: share of solved levels at which the next grade begins.
+        effort: steps of a round's training, as a share of the first training's.
+        parts: parts that learn in the rounds; none for all that are trained.
+        training: training settings of the rounds, over those of the first training.
+        development: number of fresh levels on which models are compared.
+        within: expansions within which such a level must be solved.
+    """
+
+    count: int = 0
+    teacher: str = "expert"
+    levels: int = 2_000
+    max_expansions: int = 100
+    grades: tuple[Mapping[str, Any], ...] = ()
+    pass_mark: float = 0.8
+    effort: float = 0.25
+    parts: tuple[str, ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+    development: int = 200
+    within: int = 100
+
+    def __post_init__(self) -> None:
+        TEACHERS.get(self.teacher)
+        least = {"count": 0, "levels": 1, "max_expansions": 1, "development": 1, "within": 1}
+        for name, low in least.items():
+            value = getattr(self, name)
+            if value < low:
+                raise ConfigError(f"rounds.{name} = {value} is invalid; give {low} or more.")
+        if not 0.0 < self.effort <= 1.0 or not 0.0 < self.pass_mark <= 1.0:
+            raise ConfigError("rounds.effort and rounds.pass_mark must be in (0, 1].")
+
+    def curriculum(self, domain: Domain) -> tuple[Domain, ...]:
+        """The domain of each grade.
+
+        Raises:
+            ConfigError: a grade has grids of another shape, which the networks do not take.
+        """
+        made = tuple(
+            domains.create(domain.name, **{**domain.parameters(), **grade})
+            for grade in self.grades or ({},)
+        )
+        for grade, one in zip(self.grades, made, strict=False):
+            if one.spec != domain.spec:
+                raise ConfigError(
+                    f"The grade {dict(grade)} has grids {one.spec.shape}, not {domain.spec.shape}; "
+                    "use parameters that keep the size."
+                )
+        return made
