@@ -50,7 +50,6 @@ WIRED = ("hips_eps", "hips", "phs_star", "sqrt_lts", "sqrt_lts_eps", "low_level"
 """Methods that run with components of ours instead of a model."""
 ROUNDS = 20
 """Random combinations of settings for each domain and method; 240 searches each."""
-INCOMPLETE = ("hips", "ksubs", "adasubs", "bc")
 
 
 def noise(state: np.ndarray) -> float:
@@ -111,7 +110,7 @@ def test_every_verdict_is_right(name: str, method: str) -> None:
         choice = Choice(method, Settings(**values), execution=Execution(int(rng.integers(1, 300))))
         results = Planner(problems.domain, choice, own).solve_many(list(problems.starts))
         learned = values.get("dynamics") == "learned"
-        check(problems, results, complete=not learned and method not in INCOMPLETE)
+        check(problems, results, complete=not learned and methods.get(method).complete)
 
 
 @pytest.fixture(scope="module", params=["sliding_tiles", "sokoban", "box_world", "tsp"])
@@ -136,4 +135,4 @@ def test_networks_that_know_nothing_mislead_no_method(
     if obstacle := methods.get(method).obstacle(some.domain):
         pytest.skip(obstacle)
     planner = Planner(some.domain, choice)
-    check(some, planner.solve_many(list(some.starts)), complete=method not in INCOMPLETE)
+    check(some, planner.solve_many(list(some.starts)), complete=methods.get(method).complete)

@@ -89,7 +89,7 @@ def test_methods_as_json(run: Run) -> None:
     assert [entry["name"] for entry in found] == list(methods.names())
     for entry in found:
         method = methods.get(entry["name"])
-        assert (entry["label"], entry["about"]) == (method.label, method.about)
+        assert (entry["label"], entry["about"]) == (method.label, method.description)
         assert (tuple(entry["parts"]), tuple(entry["settings"])) == (method.parts, method.settings)
         assert entry["defaults"] == dict(method.defaults)
     (one,) = json.loads(run("methods", "hips", "--json").stdout)

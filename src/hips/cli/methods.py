@@ -42,7 +42,7 @@ def show_methods(
                 {
                     "name": one.name,
                     "label": one.label,
-                    "about": one.about,
+                    "about": one.description,
                     "parts": list(one.parts),
                     "settings": list(one.settings),
                     "defaults": dict(one.defaults),
@@ -54,7 +54,7 @@ def show_methods(
     console = Console()
     table = Table("method", "what it is", "parts it needs", box=None)
     for one in found:
-        table.add_row(f"[bold]{one.name}[/]", one.about, ", ".join(one.parts) or "–")
+        table.add_row(f"[bold]{one.name}[/]", one.description, ", ".join(one.parts) or "–")
     console.print(table)
     if name is not None:
         console.print(_settings_table(found[0]))

@@ -17,10 +17,11 @@ register(
     Method(
         "adasubs",
         "AdaSubS",
-        "subgoals at several distances, made of single-cell edits, and a verifier; not complete",
+        "subgoals at several distances, made of single-cell edits, and a verifier",
         build,
         ("adasubs", "reach_policy", "verifier", "heuristic"),
         ("evaluation", "heuristic_weight", "close_on_generation", "precision", *VERIFIED),
         {"evaluation": "gbfs", "candidates": 1},
+        complete=False,
     )
 )

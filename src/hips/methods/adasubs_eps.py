@@ -17,7 +17,7 @@ register(
     Method(
         "adasubs_eps",
         "AdaSubS-ε",
-        "AdaSubS with single actions; complete",
+        "AdaSubS with single actions",
         build,
         ("adasubs", "reach_policy", "verifier", "heuristic"),
         (

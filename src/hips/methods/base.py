@@ -93,6 +93,8 @@ class Method:
         obstacle: why it cannot run on a domain, apart from its model; empty if it can.
         exchangeable: groups of its parts that another model's can replace, together each.
         has_heuristic: whether it brings a heuristic that needs no model.
+        complete: whether it finds a plan if there is one, and else proves that there is none,
+            given true dynamics and no limits.
     """
 
     name: str
@@ -105,6 +107,12 @@ class Method:
     obstacle: Obstacle = no_obstacle
     exchangeable: tuple[tuple[str, ...], ...] = ()
     has_heuristic: bool = False
+    complete: bool = True
+
+    @property
+    def description(self) -> str:
+        """What it does, and whether it is complete."""
+        return f"{self.about}; {'complete' if self.complete else 'not complete'}"
 
     def resolve(
         self, domain: Domain, wanted: Settings, named: str | None, card: Card | None

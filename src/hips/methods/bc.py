@@ -22,9 +22,10 @@ register(
     Method(
         "bc",
         "BC",
-        "the learned policy without search; not complete",
+        "the learned policy without search",
         build,
         ("prior",),
         ("max_steps", "precision"),
+        complete=False,
     )
 )

@@ -19,9 +19,10 @@ register(
     Method(
         "cql",
         "CQL",
-        "conservative Q-learning without search; not complete",
+        "conservative Q-learning without search",
         build,
         ("cql",),
         ("max_steps", "precision"),
+        complete=False,
     )
 )

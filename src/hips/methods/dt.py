@@ -21,9 +21,10 @@ register(
     Method(
         "dt",
         "DT",
-        "a Decision Transformer without search; not complete",
+        "a Decision Transformer without search",
         build,
         ("dt",),
         ("target_steps", "max_steps", "precision"),
+        complete=False,
     )
 )

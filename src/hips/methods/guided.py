@@ -52,7 +52,7 @@ register(
     Method(
         "guided",
         "the domain's own estimate",
-        "the domain's own estimate, macros and dead ends, without a model; complete",
+        "the domain's own estimate, macros and dead ends, without a model",
         build,
         (),
         ("evaluation", "heuristic_weight", "close_on_generation", "width"),

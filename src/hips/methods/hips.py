@@ -17,10 +17,11 @@ register(
     Method(
         "hips",
         "HIPS",
-        "subgoals only; not complete",
+        "subgoals only",
         build,
         SUBGOAL_PARTS,
         (*SEARCH, *JUMPS),
         exchangeable=EXCHANGEABLE,
+        complete=False,
     )
 )

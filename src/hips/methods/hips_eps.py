@@ -32,7 +32,7 @@ register(
     Method(
         "hips_eps",
         "HIPS-ε",
-        "subgoals and single actions; complete",
+        "subgoals and single actions",
         build,
         SUBGOAL_PARTS,
         ("epsilon", "shares", *SEARCH, *JUMPS),

@@ -17,10 +17,11 @@ register(
     Method(
         "ksubs",
         "kSubS",
-        "subgoals a fixed number of steps ahead, made of single-cell edits; not complete",
+        "subgoals a fixed number of steps ahead, made of single-cell edits",
         build,
         ("ksubs", "heuristic"),
         ("evaluation", "heuristic_weight", "close_on_generation", "precision", *EDITS),
         {"evaluation": "gbfs"},
+        complete=False,
     )
 )

@@ -17,7 +17,7 @@ register(
     Method(
         "ksubs_eps",
         "kSubS-ε",
-        "kSubS with single actions; complete",
+        "kSubS with single actions",
         build,
         ("ksubs", "heuristic"),
         ("epsilon", "evaluation", "heuristic_weight", "close_on_generation", "precision", *EDITS),

@@ -17,7 +17,7 @@ register(
     Method(
         "low_level",
         "single actions",
-        "single actions without a model; complete",
+        "single actions without a model",
         build,
         (),
         ("evaluation", "heuristic_weight", "close_on_generation", "width"),

@@ -17,7 +17,7 @@ register(
     Method(
         "phs_star",
         "PHS*",
-        "single actions with the learned policy and heuristic; complete",
+        "single actions with the learned policy and heuristic",
         build,
         ("prior", "heuristic"),
         (*SEARCH, "prior_temperature"),

@@ -33,7 +33,7 @@ register(
     Method(
         "portfolio",
         "HIPS-ε and guided",
-        "HIPS-ε and the domain's own estimate in turns; complete",
+        "HIPS-ε and the domain's own estimate in turns",
         build,
         SUBGOAL_PARTS,
         ("epsilon", *SEARCH, *JUMPS),

@@ -17,7 +17,7 @@ register(
     Method(
         "sqrt_lts",
         "√LTS",
-        "single actions, searched anew from promising states; complete",
+        "single actions, searched anew from promising states",
         build,
         ("prior", "heuristic"),
         (*SEARCH, "rerooting"),

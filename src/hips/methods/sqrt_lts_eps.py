@@ -17,7 +17,7 @@ register(
     Method(
         "sqrt_lts_eps",
         "√LTS-ε",
-        "subgoals and single actions, searched anew from promising states; complete",
+        "subgoals and single actions, searched anew from promising states",
         build,
         SUBGOAL_PARTS,
         ("epsilon", *SEARCH, *JUMPS, "rerooting"),

@@ -62,7 +62,7 @@ def usable_methods(domain: Domain) -> list[str]:
 def _method(method: Method) -> dict[str, Any]:
     return {
         "label": method.label,
-        "about": method.about,
+        "about": method.description,
         "settings": list(method.settings),
         "learned": bool(method.parts),
     }
