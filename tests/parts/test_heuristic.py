@@ -13,7 +13,8 @@ from hips.data.labels import DEAD_END, StateLabels
 from hips.parts.blocks.config import TrunkConfig
 from hips.parts.blocks.layers import GridShape
 from hips.parts.heuristic.network import HeuristicNetwork
-from hips.parts.heuristic.train import HeuristicStage, build
+from hips.parts.heuristic.targets import find_targets
+from hips.parts.heuristic.train import HeuristicStage, build, stages
 from hips.seeding import stream
 from hips.training.config import TrainingConfig, override
 from hips.training.corpus import Corpus
@@ -85,6 +86,38 @@ def test_labelled_states_are_held_out_and_scored(config: TrainingConfig, corpus:
         scores, plain = made.validate(), stage(config, corpus, None).validate()
     assert "labelled" not in plain
     assert scores["score"] == pytest.approx((plain["score"] + scores["labelled"]) / 2)
+
+
+def test_shortcuts_replace_the_remaining_steps_once(
+    config: TrainingConfig, corpus: Corpus, tmp_path: Path
+) -> None:
+    wanted = override(config, ["heuristic.shortcuts=true", "heuristic.stitching_model=true"])
+    domain = corpus.domain
+    work = workshop(domain, wanted, untrained(domain, wanted), tmp_path, corpus)
+    first, again = find_targets(work), find_targets(work)
+    assert (first.train.remaining <= corpus.remaining).all()
+    assert (first.train.remaining[corpus.remaining == 0] == 0).all()
+    assert (first.train.remaining == again.train.remaining).all()
+    assert {path.name for path in tmp_path.glob("*.npz")} == {
+        "shortcuts-train.npz",
+        "shortcuts-valid.npz",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "needed"),
+    [
+        ([], False),
+        (["heuristic.shortcuts=true"], True),
+        (["heuristic.stitched=3"], True),
+        (["heuristic.shortcuts=true", "heuristic.stitching_model=true"], False),
+    ],
+)
+def test_targets_of_the_learned_dynamics_wait_for_them(
+    config: TrainingConfig, settings: list[str], needed: bool
+) -> None:
+    (spec,) = stages(override(config, settings))
+    assert ("dynamics.training" in spec.needs) is needed
 
 
 def _distances(heuristic: HeuristicNetwork, mixtures: list[dict[int, float]]) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hips.data.dataset import Trajectories, replay_plans, to_offsets
 from hips.data.labels import DEAD_END
 from hips.domains.base import Domain
 from hips.seeding import stream
-from hips.training.stitching import Surveyor, distances_to_goals, stitch
+from hips.training.stitching import Surveyor, distances_to_goals, shorten, stitch
 
 
 def surveyor(domain: Domain) -> Surveyor:
@@ -91,6 +92,28 @@ def test_stitched_distances_are_between_the_truth_and_the_demonstration(
         assert truth <= stitched <= remaining
         shorter += stitched < remaining
     assert shorter > 10
+
+
+def test_shortened_demonstrations_are_between_the_truth_and_what_was_walked(
+    small_sokoban: Domain,
+) -> None:
+    data = wandering(small_sokoban, 40, 4)
+    found = shorten(data, surveyor(small_sokoban))
+    assert found.shape == data.remaining.shape
+    assert (found <= data.remaining).all()
+    assert (found < data.remaining).sum() > 40
+    for state, steps in zip(data.states[:80], found[:80], strict=True):
+        truth = true_distance(small_sokoban, state)
+        assert truth is not None
+        assert truth <= steps
+
+
+def test_shortened_demonstrations_end_where_a_model_that_stands_still_says_nothing(
+    small_sokoban: Domain,
+) -> None:
+    data = wandering(small_sokoban, 3, 4)
+    still = replace(surveyor(small_sokoban), step=lambda states, actions: states)
+    assert (shorten(data, still) == data.remaining).all()
 
 
 def test_a_deeper_search_takes_dead_ends_back() -> None:

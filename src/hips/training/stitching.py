@@ -9,7 +9,7 @@ find one get its length; those that find none within `depth` steps count as dead
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -160,8 +160,7 @@ def label_surroundings(found: Surroundings) -> StateLabels:
 def stitch(data: Trajectories, surveyor: Surveyor, depth: int) -> StateLabels:
     """Labels of the states in and around trajectories; see the module's docstring."""
     parts = []
-    for first in range(0, len(data), TRAJECTORIES_AT_ONCE):
-        stop = min(first + TRAJECTORIES_AT_ONCE, len(data))
+    for first, stop in _chunks(len(data)):
         states = data.states[data.offsets[first] : data.offsets[stop]]
         found = explore_surroundings(states, surveyor, depth)
         parts.append(label_surroundings(found))
@@ -169,6 +168,33 @@ def stitch(data: Trajectories, surveyor: Surveyor, depth: int) -> StateLabels:
     counts = {"states": len(labels), "dead_ends": int((labels.remaining == DEAD_END).sum())}
     origin = {"stitched": {"trajectories": len(data), "depth": depth, **counts}}
     return StateLabels(labels.states, labels.remaining, origin)
+
+
+def shorten(data: Trajectories, surveyor: Surveyor) -> Ints:
+    """Steps to a goal from every demonstrated state, `[M]`, with the wanderers' loops cut out.
+
+    The way leads through the demonstrated states alone, one step of the model from each to the
+    next, so it is never longer than the demonstration.
+    """
+    parts = [
+        _shortened(data.states[data.offsets[first] : data.offsets[stop]], surveyor)
+        for first, stop in _chunks(len(data))
+    ]
+    found = np.concatenate(parts)
+    # A model that mispredicts a demonstrated step may miss the way.
+    return np.where(found < 0, data.remaining, np.minimum(found, data.remaining))
+
+
+def _shortened(states: Grids, surveyor: Surveyor) -> Ints:
+    found = explore_surroundings(states, surveyor, depth=0)
+    distances: Ints = found.distances[_distinct(states)[1]]
+    return distances
+
+
+def _chunks(count: int) -> Iterator[tuple[int, int]]:
+    """Where each set of trajectories starts and ends: those to search at once."""
+    for first in range(0, count, TRAJECTORIES_AT_ONCE):
+        yield first, min(first + TRAJECTORIES_AT_ONCE, count)
 
 
 def _distinct(states: Grids) -> tuple[Ints, Ints]:

@@ -20,17 +20,20 @@ class HeuristicConfig:
         max_distance: the largest distance it can represent. It treats states farther from a goal
             as dead ends, so choose it above the length of plans.
         num_bins: number of bins up to `max_distance`.
+        shortcuts: whether loops are cut out of the demonstrations before their remaining steps
+            are counted.
         stitched: number of demonstrations whose surroundings are searched for shortcuts and dead
             ends; their states become labels. 0 for none.
         stitching_depth: how many steps away from a demonstrated state that search goes.
-        stitching_model: what that search steps with: the `learned` dynamics, or the `true` rules,
-            which ask the simulator and are many times faster.
+        stitching_model: what both step with: the `learned` dynamics, or the `true` rules, which
+            ask the simulator and are many times faster.
         training: its only stage.
     """
 
     trunk: TrunkConfig = field(default_factory=TrunkConfig)
     max_distance: int = field(default=128, metadata={"shapes": False})
     num_bins: int = 128
+    shortcuts: bool = field(default=False, metadata={"shapes": False})
     stitched: int = field(default=0, metadata={"shapes": False})
     stitching_depth: int = field(default=8, metadata={"shapes": False})
     stitching_model: str = field(default="learned", metadata={"shapes": False})
@@ -46,3 +49,8 @@ class HeuristicConfig:
                 f"heuristic.stitching_model is '{self.stitching_model}'; it is one of "
                 f"{', '.join(STITCHING_MODELS)}."
             )
+
+    @property
+    def needs_dynamics(self) -> bool:
+        """Whether its targets come from the learned dynamics."""
+        return self.stitching_model == "learned" and (self.shortcuts or self.stitched > 0)

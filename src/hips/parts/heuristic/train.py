@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,25 +11,22 @@ import torch
 from torch import Tensor, nn
 
 from hips.arrays import Grids
-from hips.data.dataset import Trajectories
-from hips.data.labels import DEAD_END, StateLabels, join, load, save
-from hips.parts.dynamics.adapter import LearnedDynamics
+from hips.data.labels import DEAD_END, StateLabels
 from hips.parts.heuristic.config import HeuristicConfig
 from hips.parts.heuristic.network import HeuristicNetwork
+from hips.parts.heuristic.targets import Targets, find_targets
 from hips.planner.packing import hash_states, pack
 from hips.seeding import stream
 from hips.statistics import spearman
 from hips.training.batches import Batch, device_of, mean_metrics, parts
 from hips.training.config import TrainingConfig
 from hips.training.contract import StageSpec
-from hips.training.corpus import Augmenter, Corpus, select_trajectories
+from hips.training.corpus import Augmenter
 from hips.training.loop import Stage
-from hips.training.stitching import Surveyor, stitch
 from hips.training.weights import with_idle_blocks
 from hips.training.workshop import Workshop
 
 VALIDATION_SAMPLES = 4096
-STITCHED = "stitched.npz"
 HELD_OUT = 50
 """One in this many labelled states is held out for validation."""
 
@@ -72,28 +68,22 @@ class HeuristicStage(Stage):
         config: HeuristicConfig,
         heuristic: HeuristicNetwork,
         trunk: nn.Module | None,
-        train: Corpus,
-        valid: Corpus,
-        labels: StateLabels | None = None,
+        augment: Augmenter,
+        targets: Targets,
     ) -> None:
         self.schedule, self.max_distance = config.training, config.max_distance
-        self.train, self.augment = train, Augmenter(train.domain)
+        self.train, self.augment = targets.train, augment
         self.heuristic, self.trunk = heuristic, trunk
         self.objective = HeuristicObjective(heuristic)
-        self.remaining = train.remaining
         self.labels: StateLabels | None = None
         self.held_out: StateLabels | None = None
-        if labels is not None:
-            self.labels, self.held_out = _split(labels)
+        if targets.labels is not None:
+            self.labels, self.held_out = _split(targets.labels)
         rng = stream(0, "heuristic", "validation")
-        chosen = rng.choice(len(valid.states), size=VALIDATION_SAMPLES)
-        self.validation = self._batch(valid.states[chosen], valid.remaining[chosen])
+        self.validation = self._batch(*_drawn(targets.valid, rng, VALIDATION_SAMPLES))
         self.labelled: Batch = {}
         if self.held_out is not None:
-            chosen = rng.choice(len(self.held_out), size=VALIDATION_SAMPLES)
-            self.labelled = self._batch(
-                self.held_out.states[chosen], self.held_out.remaining[chosen]
-            )
+            self.labelled = self._batch(*_drawn(self.held_out, rng, VALIDATION_SAMPLES))
 
     def prepare(self) -> None:
         """Copies the prior's trunk, unless that has another width or more blocks."""
@@ -109,12 +99,11 @@ class HeuristicStage(Stage):
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """States of the training split, including goals, and labelled states."""
         labelled = 0 if self.labels is None else size // 2
-        chosen = rng.choice(len(self.train.states), size=size - labelled)
-        states, remaining = self.train.states[chosen], self.remaining[chosen]
+        states, remaining = _drawn(self.train, rng, size - labelled)
         if self.labels is not None:
-            chosen = rng.choice(len(self.labels), size=labelled)
-            states = np.concatenate([states, self.labels.states[chosen]])
-            remaining = np.concatenate([remaining, self.labels.remaining[chosen]])
+            more, distances = _drawn(self.labels, rng, labelled)
+            states = np.concatenate([states, more])
+            remaining = np.concatenate([remaining, distances])
         grids, _ = self.augment(rng, [states])
         return self._batch(grids[0], remaining)
 
@@ -146,50 +135,20 @@ class HeuristicStage(Stage):
         return metrics
 
 
+def _drawn(
+    labels: StateLabels, rng: np.random.Generator, size: int
+) -> tuple[Grids, npt.NDArray[np.int32]]:
+    """Random states `[size, H, W]` and their labels `[size]`."""
+    chosen = rng.choice(len(labels), size=size)
+    return labels.states[chosen], labels.remaining[chosen]
+
+
 def _split(labels: StateLabels) -> tuple[StateLabels, StateLabels | None]:
     """Labels for training and for validation; equal states are on the same side."""
     held = hash_states(pack(labels.states)) % HELD_OUT == 0
     if held.all() or not held.any():
         return labels, None
     return labels.subset(~held), labels.subset(held)
-
-
-def stitched_labels(workshop: Workshop) -> StateLabels:
-    """Labels from the surroundings of some demonstrations; cached in the run folder."""
-    config, path = workshop.config.parts["heuristic"], workshop.folder / STITCHED
-    if workshop.group.rank == 0 and not path.exists():
-        count = min(config.stitched, len(workshop.train.offsets) - 1)
-        workshop.message(f"searching the surroundings of {count} demonstrations")
-        rng = stream(workshop.config.seed, "stitched")
-        part = select_trajectories(
-            workshop.train, rng.choice(len(workshop.train.offsets) - 1, size=count, replace=False)
-        )
-        domain, step = workshop.domain, workshop.domain.step
-        if _stitches_with_a_model(config):
-            step = LearnedDynamics(workshop.runtime("dynamics")).step
-        labels = stitch(
-            Trajectories(part.states, part.actions, part.offsets),
-            Surveyor(step, domain.is_goal, domain.is_legal, domain.spec.num_actions),
-            config.stitching_depth,
-        )
-        save(replace(labels, origin={"domain": domain.name, **labels.origin}), path)
-    workshop.group.barrier()
-    return load(path, workshop.domain)
-
-
-def _stitches_with_a_model(config: HeuristicConfig) -> bool:
-    return config.stitching_model == "learned"
-
-
-def _labels(workshop: Workshop) -> StateLabels | None:
-    """Given labels and stitched ones."""
-    given = workshop.labels
-    if not workshop.config.parts["heuristic"].stitched:
-        return given
-    stitched = stitched_labels(workshop)
-    if given is None:
-        return stitched
-    return join([given, stitched], {"parts": [given.origin, stitched.origin]})
 
 
 def build(workshop: Workshop) -> HeuristicStage:
@@ -199,14 +158,12 @@ def build(workshop: Workshop) -> HeuristicStage:
         workshop.config.parts["heuristic"],
         cast(HeuristicNetwork, workshop.network("heuristic")),
         None if prior is None else cast(nn.Module, prior.trunk),
-        workshop.train,
-        workshop.valid,
-        _labels(workshop),
+        Augmenter(workshop.domain),
+        find_targets(workshop),
     )
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
     """Regression of the remaining steps."""
-    own = config.parts["heuristic"]
-    needs = ("dynamics.training",) if own.stitched and _stitches_with_a_model(own) else ()
+    needs = ("dynamics.training",) if config.parts["heuristic"].needs_dynamics else ()
     return (StageSpec("heuristic.training", build, needs, after=("prior.training",)),)

@@ -1,0 +1,100 @@
+"""What the heuristic learns: states with their steps to a goal, from several sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hips.arrays import Ints
+from hips.data.dataset import Trajectories
+from hips.data.labels import StateLabels, join, load, save
+from hips.parts.dynamics.adapter import LearnedDynamics
+from hips.parts.heuristic.config import HeuristicConfig
+from hips.seeding import stream
+from hips.training.corpus import Corpus, select_trajectories
+from hips.training.stitching import Surveyor, shorten, stitch
+from hips.training.workshop import Workshop
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """States and their steps to a goal.
+
+    Attributes:
+        train: of the demonstrations.
+        valid: of held-out demonstrations.
+        labels: of other states, dead ends among them, or None.
+    """
+
+    train: StateLabels
+    valid: StateLabels
+    labels: StateLabels | None = None
+
+
+def find_targets(workshop: Workshop) -> Targets:
+    """The targets of a run; what takes long to find is cached in its folder."""
+    labels = workshop.labels
+    if _config(workshop).stitched:
+        found = [_cached(workshop, "stitched", lambda: _stitched(workshop))]
+        if labels is not None:
+            found.append(labels)
+        labels = join(found, {"parts": [one.origin for one in found]})
+    return Targets(
+        _demonstrated(workshop, "train", workshop.train),
+        _demonstrated(workshop, "valid", workshop.valid),
+        labels,
+    )
+
+
+def _demonstrated(workshop: Workshop, split: str, corpus: Corpus) -> StateLabels:
+    """The states of demonstrations with their remaining steps, by shortcuts if wanted."""
+    if not _config(workshop).shortcuts:
+        return _labelled(corpus, corpus.remaining)
+
+    def make() -> StateLabels:
+        workshop.message(f"cutting loops out of the demonstrations ({split} split)")
+        return _labelled(corpus, shorten(_trajectories(corpus), _surveyor(workshop)))
+
+    return _cached(workshop, f"shortcuts-{split}", make)
+
+
+def _stitched(workshop: Workshop) -> StateLabels:
+    """Labels from the surroundings of some demonstrations."""
+    config, total = _config(workshop), len(workshop.train.offsets) - 1
+    count = min(config.stitched, total)
+    workshop.message(f"searching the surroundings of {count} demonstrations")
+    rng = stream(workshop.config.seed, "stitched")
+    part = select_trajectories(workshop.train, rng.choice(total, size=count, replace=False))
+    return stitch(_trajectories(part), _surveyor(workshop), config.stitching_depth)
+
+
+def _cached(workshop: Workshop, name: str, make: Callable[[], StateLabels]) -> StateLabels:
+    """Labels from the run folder; the first process makes them if they are missing."""
+    path = workshop.folder / f"{name}.npz"
+    if workshop.group.rank == 0 and not path.exists():
+        made = make()
+        save(replace(made, origin={"domain": workshop.domain.name, **made.origin}), path)
+    workshop.group.barrier()
+    return load(path, workshop.domain)
+
+
+def _surveyor(workshop: Workshop) -> Surveyor:
+    domain, step = workshop.domain, workshop.domain.step
+    if _config(workshop).needs_dynamics:
+        step = LearnedDynamics(workshop.runtime("dynamics")).step
+    return Surveyor(step, domain.is_goal, domain.is_legal, domain.spec.num_actions)
+
+
+def _labelled(corpus: Corpus, remaining: Ints) -> StateLabels:
+    return StateLabels(corpus.states, remaining.astype(np.int32), {})
+
+
+def _trajectories(corpus: Corpus) -> Trajectories:
+    return Trajectories(corpus.states, corpus.actions, corpus.offsets)
+
+
+def _config(workshop: Workshop) -> HeuristicConfig:
+    config: HeuristicConfig = workshop.config.parts["heuristic"]
+    return config
