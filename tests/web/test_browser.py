@@ -102,6 +102,19 @@ def test_watch_a_sampled_problem(page: Page) -> None:
     expect(page.locator("#node")).to_contain_text("not yet")
 
 
+def test_old_results_never_pass_for_new_ones(page: Page) -> None:
+    choose(page, "sliding_tiles")
+    page.click("#start")
+    finish(page)
+    page.click("#sample")
+    expect(page.locator("#progress")).to_contain_text("belong to an earlier board")
+    choose(page, "tsp")
+    expect(page.locator("#progress")).to_be_empty()
+    expect(page.locator("#runs-box")).to_be_hidden()
+    expect(page.locator("#player")).to_be_hidden()
+    assert page.evaluate("() => window.explorer.view.placed.length") == 0
+
+
 def test_step_pause_resume_and_stop(page: Page) -> None:
     choose(page, "sliding_tiles")
     page.select_option(".lane select", "low_level")

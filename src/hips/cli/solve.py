@@ -366,4 +366,4 @@ def _animate(domain: Domain, result: Result | None, gif: Path) -> None:
         return
     sized = domain.for_grid(result.start)
     actions = sized.spec.action_indices(result.plan)
-    save_gif(plan_frames(sized, result.start, actions), gif)
+    save_gif(plan_frames(sized, result.start, actions, subgoals=result.subgoal_steps), gif)

@@ -10,6 +10,7 @@ export class ResultsView {
   constructor(watch) {
     this.watch = watch;
     this.report = null;
+    this.opened = false;
     this.offset = 0;
     $("experiment").addEventListener("change", () => this.#showSection());
     for (const id of ["suite", "configuration", "unsolved"]) {
@@ -20,17 +21,28 @@ export class ResultsView {
   }
 
   async open() {
-    if (this.report) return;
-    try {
-      this.report = await get("/api/results");
-      $("results-note").textContent = this.report.about.join(" ");
-      $("results-body").hidden = false;
-      options($("experiment"), this.report.sections.map(({ name, title }) => [name, title]));
-      this.#showSection();
-      await this.#list();
-    } catch (error) {
+    if (this.opened) return;
+    this.opened = true;
+    const failed = (error) => {
+      this.opened = false; // the next visit tries again
       $("results-note").textContent = error.message;
-    }
+    };
+    // Tables take longer than the list of runs, which does not wait for them.
+    await Promise.all([this.#openReport().catch(failed), this.#openRuns().catch(failed)]);
+  }
+
+  async #openReport() {
+    $("results-note").textContent = "Making tables and curves; a large folder takes some seconds …";
+    this.report = await get("/api/results");
+    $("results-note").textContent = this.report.about.join(" ");
+    options($("experiment"), this.report.sections.map(({ name, title }) => [name, title]));
+    $("results-tables").hidden = false;
+    this.#showSection();
+  }
+
+  async #openRuns() {
+    await this.#list();
+    $("results-runs").hidden = false;
   }
 
   #showSection() {
