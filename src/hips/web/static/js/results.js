@@ -35,7 +35,10 @@ export class ResultsView {
     $("results-note").textContent = "Making tables and curves; a large folder takes some seconds …";
     this.report = await get("/api/results");
     $("results-note").textContent = this.report.about.join(" ");
-    options($("experiment"), this.report.sections.map(({ name, title }) => [name, title]));
+    // Experiments of which the folder has no runs have nothing to show.
+    const measured = this.report.sections.filter(({ tables }) => tables.length);
+    if (!measured.length) return;
+    options($("experiment"), measured.map(({ name, title }) => [name, title]));
     $("results-tables").hidden = false;
     this.#showSection();
   }
