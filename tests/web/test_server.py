@@ -8,6 +8,7 @@ import itertools
 import json
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -334,3 +335,13 @@ def test_ctrl_c_ends_requests_without_a_traceback(started: bool) -> None:
 
     asyncio.run(stop())
     assert sent[0]["status"] == (200 if started else 503)
+
+
+def test_the_guide_names_the_limits() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "web.md").read_text()
+    limits = Limits()
+    assert f"{limits.side} rows" in text
+    assert f"{limits.expansions:,} expansions, {limits.seconds:g} s" in text
+    assert f"{limits.bytes >> 20} MiB" in text
+    assert f"first {limits.nodes:,} nodes" in text
+    assert f"{limits.open} at the same time (`--searches`), {limits.queue} in the queue" in text
