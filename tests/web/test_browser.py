@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 Page = playwright.Page
 expect = playwright.expect
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=120_000)
 XSB = "#######\n#.$@  #\n#     #\n#######\n"
 
 
@@ -56,7 +56,7 @@ def opened(browser: playwright.Browser, url: str) -> Iterator[Page]:
     )
     page.on("response", lambda said: said.status >= 400 and faults.append(refused(said)))
     page.goto(url)
-    page.wait_for_selector("body[data-ready]", timeout=30_000)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
     yield page
     context.close()
     assert not faults
@@ -122,7 +122,7 @@ def test_step_pause_resume_and_stop(page: Page) -> None:
     page.select_option(".lane select", "low_level")
     page.click("#step")
     facts = page.locator(".lane .facts")
-    expect(facts).to_contain_text("paused: 1 expansion,", timeout=30_000)
+    expect(facts).to_contain_text("paused: 1 expansion,", timeout=120_000)
     page.click("#step10")
     expect(facts).to_contain_text("paused: 11 expansions")
     page.click("#pause")
@@ -248,7 +248,7 @@ def test_a_closed_tab_ends_its_search(page: Page, browser: playwright.Browser) -
     choose(page, "sliding_tiles")
     page.select_option(".lane select", "low_level")
     page.click("#start")
-    expect(page.locator(".lane .facts")).to_contain_text("running", timeout=30_000)
+    expect(page.locator(".lane .facts")).to_contain_text("running", timeout=120_000)
     status = page.context.request
     assert status.get(page.url + "api/status").json()["open"] == 1
     other = page.context.new_page()
@@ -270,6 +270,9 @@ def test_results_folder(browser: playwright.Browser, serve: Serve, tmp_path: Pat
         page.locator("#experiment-body table").first.wait_for(timeout=120_000)
         assert page.locator("#experiment-body canvas").count() > 0
         page.locator("#run-list tbody tr").first.wait_for(timeout=60_000)
+        page.set_viewport_size({"width": 360, "height": 740})
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+        page.set_viewport_size({"width": 1280, "height": 900})
         page.check("#unsolved")
         page.uncheck("#unsolved")
         page.locator("#run-list tbody tr").first.click()

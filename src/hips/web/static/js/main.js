@@ -203,7 +203,7 @@ class Explorer {
   }
 
   #showRuns() {
-    const head = ["method", "ε", "outcome", "length", "expansions", "by subgoal / action", "rows", "seconds"];
+    const head = ["method", "ε", "outcome", "length", "expansions", "subgoal / action", "rows", "seconds"];
     const epsilon = (value) => (value === undefined ? "–" : value === 0 ? "0+" : short(value));
     $("runs-none").hidden = this.runs.length > 0;
     $("runs-box").hidden = !this.runs.length;

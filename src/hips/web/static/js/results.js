@@ -34,7 +34,7 @@ export class ResultsView {
   async #openReport() {
     $("results-note").textContent = "Making tables and curves; a large folder takes some seconds …";
     this.report = await get("/api/results");
-    $("results-note").textContent = this.report.about.join(" ");
+    fill($("results-note"), ...prose(this.report.about.join(" ")));
     // Experiments of which the folder has no runs have nothing to show.
     const measured = this.report.sections.filter(({ tables }) => tables.length);
     if (!measured.length) return;
@@ -52,11 +52,11 @@ export class ResultsView {
     const section = this.report.sections.find(({ name }) => name === $("experiment").value);
     const charts = section.figures.map((figure) => ({ figure, canvas: make("canvas", { role: "img",
       "aria-label": figure.title }) }));
-    fill($("experiment-body"), make("p", {}, section.about),
+    fill($("experiment-body"), make("p", {}, ...prose(section.about)),
       ...section.tables.map((one) => this.#table(one)),
       make("div", { className: "figures" }, ...charts.map(({ figure, canvas }) => make("figure", {},
         make("figcaption", {}, figure.title), canvas, this.#legend(figure)))),
-      ...section.notes.map((note) => make("p", { className: "quiet" }, note)));
+      ...section.notes.map((note) => make("p", { className: "quiet" }, ...prose(note))));
     for (const { figure, canvas } of charts) {
       new ResizeObserver(() => drawChart(canvas, figure.curves.map((curve) => ({
         points: curve.x.map((x, place) => [x, curve.y[place]]),
@@ -117,4 +117,9 @@ export class ResultsView {
     say("");
     task().catch((error) => say(error.message));
   }
+}
+
+/** Text with `code` in it. */
+function prose(text) {
+  return text.split("`").map((part, place) => (place % 2 ? make("code", {}, part) : part));
 }
