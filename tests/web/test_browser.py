@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import json
 import re
 import shutil
@@ -25,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 Page = playwright.Page
 expect = playwright.expect
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=120_000)
 XSB = "#######\n#.$@  #\n#     #\n#######\n"
 
 
@@ -54,7 +56,7 @@ def opened(browser: playwright.Browser, url: str) -> Iterator[Page]:
     )
     page.on("response", lambda said: said.status >= 400 and faults.append(refused(said)))
     page.goto(url)
-    page.wait_for_selector("body[data-ready]", timeout=30_000)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
     yield page
     context.close()
     assert not faults
@@ -102,12 +104,25 @@ def test_watch_a_sampled_problem(page: Page) -> None:
     expect(page.locator("#node")).to_contain_text("not yet")
 
 
+def test_old_results_never_pass_for_new_ones(page: Page) -> None:
+    choose(page, "sliding_tiles")
+    page.click("#start")
+    finish(page)
+    page.click("#sample")
+    expect(page.locator("#progress")).to_contain_text("belong to an earlier board")
+    choose(page, "tsp")
+    expect(page.locator("#progress")).to_be_empty()
+    expect(page.locator("#runs-box")).to_be_hidden()
+    expect(page.locator("#player")).to_be_hidden()
+    assert page.evaluate("() => window.explorer.view.placed.length") == 0
+
+
 def test_step_pause_resume_and_stop(page: Page) -> None:
     choose(page, "sliding_tiles")
     page.select_option(".lane select", "low_level")
     page.click("#step")
     facts = page.locator(".lane .facts")
-    expect(facts).to_contain_text("paused: 1 expansion,", timeout=30_000)
+    expect(facts).to_contain_text("paused: 1 expansion,", timeout=120_000)
     page.click("#step10")
     expect(facts).to_contain_text("paused: 11 expansions")
     page.click("#pause")
@@ -233,7 +248,7 @@ def test_a_closed_tab_ends_its_search(page: Page, browser: playwright.Browser) -
     choose(page, "sliding_tiles")
     page.select_option(".lane select", "low_level")
     page.click("#start")
-    expect(page.locator(".lane .facts")).to_contain_text("running", timeout=30_000)
+    expect(page.locator(".lane .facts")).to_contain_text("running", timeout=120_000)
     status = page.context.request
     assert status.get(page.url + "api/status").json()["open"] == 1
     other = page.context.new_page()
@@ -246,13 +261,18 @@ def test_a_closed_tab_ends_its_search(page: Page, browser: playwright.Browser) -
     assert status.get(address + "api/status").json()["open"] == 0
 
 
-def test_results_folder(browser: playwright.Browser, serve: Serve) -> None:
+def test_results_folder(browser: playwright.Browser, serve: Serve, tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="the extra `bench` is not installed")
-    for page in opened(browser, serve(results=ROOT / "docs" / "results")):
+    with gzip.open(ROOT / "docs" / "results" / "runs.jsonl.gz", "rb") as packed:
+        (tmp_path / "runs.jsonl").write_bytes(b"".join(itertools.islice(packed, 400)))
+    for page in opened(browser, serve(results=tmp_path)):
         page.click("#view-results")
         page.locator("#experiment-body table").first.wait_for(timeout=120_000)
         assert page.locator("#experiment-body canvas").count() > 0
         page.locator("#run-list tbody tr").first.wait_for(timeout=60_000)
+        page.set_viewport_size({"width": 360, "height": 740})
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+        page.set_viewport_size({"width": 1280, "height": 900})
         page.check("#unsolved")
         page.uncheck("#unsolved")
         page.locator("#run-list tbody tr").first.click()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import itertools
 import json
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,7 +18,7 @@ pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from hips import domains, methods
 from hips.planner.settings import knobs
-from hips.web.guard import COOKIE, Access
+from hips.web.guard import COOKIE, Access, Guard
 from hips.web.limits import Limits
 from hips.web.server import Address, prepare
 from tests.web.conftest import Serve
@@ -300,3 +302,46 @@ def test_access_compares_whole_tokens() -> None:
     assert access.fits("secret")
     assert not any(access.fits(text) for text in ("", "secre", "secrets", "sécret"))
     assert not Access().fits("")
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_ctrl_c_ends_requests_without_a_traceback(started: bool) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        if started:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.sleep(60)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def stop() -> None:
+        headers = [(b"host", b"127.0.0.1")]
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/",
+            "query_string": b"",
+            "headers": headers,
+        }
+        task = asyncio.ensure_future(Guard(application, Access())(scope, receive, send))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        await task
+
+    asyncio.run(stop())
+    assert sent[0]["status"] == (200 if started else 503)
+
+
+def test_the_guide_names_the_limits() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "web.md").read_text()
+    limits = Limits()
+    assert f"{limits.side} rows" in text
+    assert f"{limits.expansions:,} expansions, {limits.seconds:g} s" in text
+    assert f"{limits.bytes >> 20} MiB" in text
+    assert f"first {limits.nodes:,} nodes" in text
+    assert f"{limits.open} at the same time (`--searches`), {limits.queue} in the queue" in text

@@ -209,6 +209,12 @@ class StatusColumn(ProgressColumn):
         return Text(self.status())
 
 
+def make_bar(*columns: ProgressColumn) -> Progress:
+    """A bar on stderr; off without a terminal, where it would leave an empty line."""
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
 @contextmanager
 def progress_bar(label: str, status: Callable[[], str] = str) -> Iterator[data.Progress]:
     """Shows progress on stderr if it is a terminal, and what the engine says about itself."""
@@ -219,7 +225,7 @@ def progress_bar(label: str, status: Callable[[], str] = str) -> Iterator[data.P
         StatusColumn(status),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with make_bar(*columns) as bar:
         task = bar.add_task(label, total=None)
 
         def show(done: int, total: int) -> None:

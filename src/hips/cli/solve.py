@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
 from hips import methods
 from hips.arrays import Grid
@@ -23,6 +22,7 @@ from hips.cli.options import (
     JsonOption,
     ModelOption,
     StatusColumn,
+    make_bar,
     note,
 )
 from hips.cli.records import Numbered, Output, as_line, make_record, opened, run_digest
@@ -335,7 +335,7 @@ def _progress_bar(
         StatusColumn(status),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with make_bar(*columns) as bar:
         task = bar.add_task(label, total=levels.total, solved=0)
 
         def moved() -> None:
@@ -366,4 +366,4 @@ def _animate(domain: Domain, result: Result | None, gif: Path) -> None:
         return
     sized = domain.for_grid(result.start)
     actions = sized.spec.action_indices(result.plan)
-    save_gif(plan_frames(sized, result.start, actions), gif)
+    save_gif(plan_frames(sized, result.start, actions, subgoals=result.subgoal_steps), gif)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,8 +91,12 @@ class Guard:
                 await self.app(scope, receive, send)
             return
 
+        started = False
+
         async def send_safely(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
@@ -104,7 +109,11 @@ class Guard:
         if not self.access.knows(scope):
             await self._ask_for_token(scope, receive, send_safely)
             return
-        await self.app(scope, self._limited(receive), send_safely)
+        try:
+            await self.app(scope, self._limited(receive), send_safely)
+        except asyncio.CancelledError:  # Ctrl-C while something runs: nobody wants a traceback
+            if not started:
+                await problem(503, "The server has been stopped.")(scope, receive, send_safely)
 
     async def _ask_for_token(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]

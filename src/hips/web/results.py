@@ -33,13 +33,13 @@ class ResultsFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.path = folder, lines.find(folder)
-        self._lock = threading.Lock()
+        self._report_lock, self._runs_lock = threading.Lock(), threading.Lock()
         self._report: dict[str, Any] | None = None
         self._runs: list[dict[str, Any]] | None = None
 
     def report(self) -> dict[str, Any]:
         """Tables and curves of every experiment."""
-        with self._lock:
+        with self._report_lock:
             if self._report is None:
                 self._report = _content(report.build(self.folder, common=True))
             return self._report
@@ -90,7 +90,7 @@ class ResultsFolder:
 
     def _all(self) -> list[dict[str, Any]]:
         kept = (*SHOWN, "domain", "parameters", "level", "configuration")
-        with self._lock:
+        with self._runs_lock:
             if self._runs is None:
                 found = (line for line in lines.read(self.path) if line["type"] == "run")
                 self._runs = [

@@ -81,11 +81,8 @@ export class Lane {
 
   /** Runs a search of a problem to its end. */
   async run(problem, limits, { paused = false, pace = null } = {}) {
-    this.leave();
-    this.tree = new SearchTree();
-    this.result = this.used = null;
+    this.forget();
     this.state = "starting";
-    this.detail = "";
     this.aborter = new AbortController();
     const { signal } = this.aborter;
     this.changed(this);
@@ -111,6 +108,15 @@ export class Lane {
     this.aborter?.abort();
     this.aborter = null;
     if (this.active) this.state = "idle";
+  }
+
+  /** Leaves the search and drops what it found. */
+  forget() {
+    this.leave();
+    this.tree = new SearchTree();
+    this.state = "idle";
+    this.result = this.used = null;
+    this.detail = "";
   }
 
   #hear(name, content) {

@@ -24,7 +24,10 @@ class Explorer {
     this.chosen = null;
     this.searched = null;
     this.runs = [];
-    this.problems = new ProblemPanel(catalogue, (domain) => this.lanes.forEach((lane) => lane.offer(domain)));
+    this.problems = new ProblemPanel(catalogue, {
+      onDomain: (domain) => this.#domainChanged(domain),
+      onBoard: () => this.refresh(),
+    });
     this.view = new TreeView($("tree"), (node) => showNode(this.searched, node, (one) => this.view.select(one, true)));
     this.player = new PlanPlayer();
     this.refresh = throttled(() => this.#show(), 60);
@@ -76,7 +79,7 @@ class Explorer {
       say("This is not a valid start; the line under the board says why.");
       return;
     }
-    if (JSON.stringify(problem) !== JSON.stringify(this.searched)) this.runs = [];
+    if (!this.searched || this.#outdated) this.runs = [];
     this.searched = problem;
     if (lanes.includes(this.chosen)) {
       this.player.clear();
@@ -106,6 +109,25 @@ class Explorer {
       if (place) this.addLane(recipe);
       else this.lanes[0].apply(recipe);
     });
+  }
+
+  /** Nothing on the page means anything in another domain. */
+  #domainChanged(domain) {
+    this.sweeping = null;
+    this.searched = null;
+    this.runs = [];
+    for (const lane of this.lanes) {
+      lane.forget();
+      lane.offer(domain);
+    }
+    this.player.clear();
+    this.choose(this.chosen);
+  }
+
+  /** Whether the board has changed since the last search. */
+  get #outdated() {
+    const { problem } = this.problems;
+    return Boolean(this.searched && problem) && JSON.stringify(problem) !== JSON.stringify(this.searched);
   }
 
   #limits() {
@@ -153,8 +175,11 @@ class Explorer {
     $("start").textContent = active.length ? "Restart" : "Start";
     $("sweep").disabled = !this.chosen.hasEpsilon;
     $("add-lane").disabled = this.lanes.length >= MOST_LANES;
-    $("progress").textContent = active.length || !this.chosen.result ? ""
-      : this.lanes.length > 1 ? "All searches have ended." : "";
+    const ended = !active.length && this.chosen.result && this.lanes.length > 1;
+    const progress = this.#outdated
+      ? "Tree, plan and runs belong to an earlier board; Start searches from the board as it is now."
+      : ended ? "All searches have ended." : "";
+    if ($("progress").textContent !== progress) $("progress").textContent = progress;
   }
 
   #showSlowly() {
@@ -178,7 +203,7 @@ class Explorer {
   }
 
   #showRuns() {
-    const head = ["method", "ε", "outcome", "length", "expansions", "by subgoal / action", "rows", "seconds"];
+    const head = ["method", "ε", "outcome", "length", "expansions", "subgoal / action", "rows", "seconds"];
     const epsilon = (value) => (value === undefined ? "–" : value === 0 ? "0+" : short(value));
     $("runs-none").hidden = this.runs.length > 0;
     $("runs-box").hidden = !this.runs.length;

@@ -11,9 +11,10 @@ const DIRECTIONS = {
 const MODES = ["play", "draw", "paste"];
 
 export class ProblemPanel {
-  constructor(catalogue, onDomain) {
+  constructor(catalogue, { onDomain, onBoard }) {
     this.catalogue = catalogue;
     this.onDomain = onDomain;
+    this.onBoard = onBoard;
     this.current = null;
     this.history = [];
     this.mode = "play";
@@ -112,6 +113,7 @@ export class ProblemPanel {
     $("moves").textContent = count(this.history.length, "move");
     $("undo").disabled = $("restart").disabled = !this.history.length;
     $("go-on").hidden = !this.history.length || current.solved;
+    this.onBoard();
     $("rows").value = current.height;
     $("columns").value = current.width;
     $("board").setAttribute("aria-label", `The board. ${current.text}`);

@@ -10,6 +10,7 @@ export class ResultsView {
   constructor(watch) {
     this.watch = watch;
     this.report = null;
+    this.opened = false;
     this.offset = 0;
     $("experiment").addEventListener("change", () => this.#showSection());
     for (const id of ["suite", "configuration", "unsolved"]) {
@@ -20,28 +21,42 @@ export class ResultsView {
   }
 
   async open() {
-    if (this.report) return;
-    try {
-      this.report = await get("/api/results");
-      $("results-note").textContent = this.report.about.join(" ");
-      $("results-body").hidden = false;
-      options($("experiment"), this.report.sections.map(({ name, title }) => [name, title]));
-      this.#showSection();
-      await this.#list();
-    } catch (error) {
+    if (this.opened) return;
+    this.opened = true;
+    const failed = (error) => {
+      this.opened = false; // the next visit tries again
       $("results-note").textContent = error.message;
-    }
+    };
+    // Tables take longer than the list of runs, which does not wait for them.
+    await Promise.all([this.#openReport().catch(failed), this.#openRuns().catch(failed)]);
+  }
+
+  async #openReport() {
+    $("results-note").textContent = "Making tables and curves; a large folder takes some seconds …";
+    this.report = await get("/api/results");
+    fill($("results-note"), ...prose(this.report.about.join(" ")));
+    // Experiments of which the folder has no runs have nothing to show.
+    const measured = this.report.sections.filter(({ tables }) => tables.length);
+    if (!measured.length) return;
+    options($("experiment"), measured.map(({ name, title }) => [name, title]));
+    $("results-tables").hidden = false;
+    this.#showSection();
+  }
+
+  async #openRuns() {
+    await this.#list();
+    $("results-runs").hidden = false;
   }
 
   #showSection() {
     const section = this.report.sections.find(({ name }) => name === $("experiment").value);
     const charts = section.figures.map((figure) => ({ figure, canvas: make("canvas", { role: "img",
       "aria-label": figure.title }) }));
-    fill($("experiment-body"), make("p", {}, section.about),
+    fill($("experiment-body"), make("p", {}, ...prose(section.about)),
       ...section.tables.map((one) => this.#table(one)),
       make("div", { className: "figures" }, ...charts.map(({ figure, canvas }) => make("figure", {},
         make("figcaption", {}, figure.title), canvas, this.#legend(figure)))),
-      ...section.notes.map((note) => make("p", { className: "quiet" }, note)));
+      ...section.notes.map((note) => make("p", { className: "quiet" }, ...prose(note))));
     for (const { figure, canvas } of charts) {
       new ResizeObserver(() => drawChart(canvas, figure.curves.map((curve) => ({
         points: curve.x.map((x, place) => [x, curve.y[place]]),
@@ -102,4 +117,9 @@ export class ResultsView {
     say("");
     task().catch((error) => say(error.message));
   }
+}
+
+/** Text with `code` in it. */
+function prose(text) {
+  return text.split("`").map((part, place) => (place % 2 ? make("code", {}, part) : part));
 }
