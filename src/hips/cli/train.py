@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -27,6 +28,7 @@ from hips.domains.base import Domain
 from hips.errors import ConfigError, MissingExtraError, is_interrupt
 from hips.models.bundle import require
 from hips.models.card import Card, read_card
+from hips.training.durations import trial_seconds
 from hips.training.schedule import SIZES, Size
 
 if TYPE_CHECKING:
@@ -179,6 +181,11 @@ class RunOptions:
         bool, typer.Option("--trial/--no-trial", help="Try the finished model on fresh levels.")
     ] = True
 
+    def trial_seconds(self, spent: float) -> float:
+        """Seconds for the trial after a training that took `spent`; 0 if none are left."""
+        left = None if self.limit_minutes is None else 60 * self.limit_minutes - spent
+        return trial_seconds(spent, left)
+
     def free_threads(self) -> int | None:
         """The threads asked for, else those that are free; None leaves it to the environment."""
         if self.threads is not None or "OMP_NUM_THREADS" in os.environ:
@@ -231,12 +238,14 @@ def train_model(
     recipe = None if scope.recipe is None else read_recipe(scope.recipe)
     own = domain.make(recipe)
     practice = rounds.make(own, recipe)
+    began = time.monotonic()
     job = _job(own, recipe, material, scope, run)
     if practice is None:
-        card = _trained(job)
+        card = _trained(replace(job, trial=run.trial))
         if card is not None:
             if run.trial:
-                report_verdict(own, job.out / MODEL, card, job.threads)
+                seconds = run.trial_seconds(time.monotonic() - began)
+                report_verdict(own, job.out / MODEL, card, seconds, job.threads)
             note(f"done: {job.out / MODEL}")
             note(f"next: {_next_command(domain.plugin, own, job.out / MODEL)}")
         return

@@ -30,6 +30,7 @@ from hips.training.config import TrainingConfig
 from hips.training.contract import Examples, Part, StageSpec
 from hips.training.corpus import Corpus
 from hips.training.curves import draw_curves
+from hips.training.durations import spell_minutes, trial_seconds
 from hips.training.export import export_graphs
 from hips.training.loop import StageReport
 from hips.training.pipeline import (
@@ -42,13 +43,7 @@ from hips.training.pipeline import (
 from hips.training.process_group import ProcessGroup, join_group
 from hips.training.progress import Reporter
 from hips.training.segmenters import find_segmenter
-from hips.training.timing import (
-    STEPS_APART,
-    Timetable,
-    expected_seconds,
-    schedule_of,
-    spell_minutes,
-)
+from hips.training.timing import STEPS_APART, Timetable, expected_seconds, schedule_of
 from hips.training.warm_start import WarmStart, find_warm_start
 from hips.training.weights import save_weights
 from hips.training.workshop import Workshop
@@ -79,6 +74,7 @@ class TrainingJob:
         command: the command line, for the card.
         limit_minutes: for the whole run; stages are shortened to fit. None for no limit.
         facts: further facts for the card.
+        trial: whether a trial follows; the estimate of the time names it.
     """
 
     domain: Domain
@@ -97,6 +93,7 @@ class TrainingJob:
     command: str = ""
     limit_minutes: float | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    trial: bool = False
 
     @property
     def trained(self) -> dict[str, Part]:
@@ -171,12 +168,23 @@ def _timetable(
     if job.limit_minutes is not None:
         limit = 60 * job.limit_minutes * (1 - STEPS_APART) - (now - began)
     timetable = Timetable(found, limit, started=now)
-    total = f"{sum(steps.values()):,} steps in {len(steps)} stages take about"
-    reporter.message(f"{total} {spell_minutes(timetable.total)} at the present speed")
     timetable.check(steps)
-    if limit is not None and timetable.total > limit:
-        reporter.message(f"shortened to fit into {job.limit_minutes:g} minutes with scoring")
+    _announce(job, timetable, sum(steps.values()), reporter)
     return timetable
+
+
+def _announce(job: TrainingJob, timetable: Timetable, steps: int, reporter: Reporter) -> None:
+    """Says how long the training takes, and what comes after it."""
+    total, after = timetable.total, "export and scores"
+    if job.trial:
+        longest = trial_seconds(total if timetable.limit is None else min(total, timetable.limit))
+        after += f", and a trial of at most {spell_minutes(longest)}"
+    reporter.message(
+        f"{steps:,} steps in {len(timetable.seconds)} stages take about {spell_minutes(total)} at "
+        f"the present speed; then follow {after}"
+    )
+    if timetable.limit is not None and total > timetable.limit:
+        reporter.message(f"the stages are shortened: all of it fits {job.limit_minutes:g} minutes")
 
 
 def _chosen(job: TrainingJob, stages: Sequence[StageSpec]) -> set[str]:

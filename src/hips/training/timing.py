@@ -131,14 +131,3 @@ def _seconds_per_row(spec: GraphSpec, examples: Examples) -> float:
         started = time.perf_counter()
         spec.module(*tensors)
         return (time.perf_counter() - started) / rows
-
-
-def spell_minutes(seconds: float) -> str:
-    """A duration in words.
-
-    >>> spell_minutes(40), spell_minutes(1500), spell_minutes(9000)
-    ('40 seconds', '25 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"
