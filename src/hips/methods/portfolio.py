@@ -12,8 +12,9 @@ from hips.planner.settings import Settings
 
 LEARNED_TURN = 32
 """Expansions of HIPS-ε in its first turn; most levels like those of training need fewer."""
-GUIDED_TURN = 6_400
-"""Expansions of the guided search in its first turn; together they take about as long."""
+GUIDED_TURN = 25_000
+"""Expansions of the guided search in its first turn: each costs a few hundredths of one of HIPS-ε,
+and levels unlike those of training often need that many."""
 
 GUIDED_WIDTH = 32
 
