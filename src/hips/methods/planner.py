@@ -36,7 +36,6 @@ from hips.planner.protocols import (
 from hips.planner.result import Provenance, Result
 from hips.planner.rounds import Observer
 from hips.planner.settings import Settings
-from hips.planner.warm_up import warm_up
 from hips.training.verdict import useless_parts
 
 Level: TypeAlias = str | Grid | Sequence[Sequence[int]]
@@ -184,10 +183,8 @@ class Planner:
         """Solves levels as part of a run, which keeps the results."""
         grids = [parse_level(self.domain, level) for level in levels]
         for domain, indices in self._sizes(grids, run).items():
-            ready, chosen = self.prepare(domain), [grids[index] for index in indices]
-            if self.own == Components() and run.left().max_total_seconds != 0.0:
-                warm_up(domain, ready.provenance.method, ready.solver, chosen)
-            Finisher(ready, indices, run).solve(chosen)
+            finisher = Finisher(self.prepare(domain), indices, run)
+            finisher.solve([grids[index] for index in indices])
         run.improve_held()
 
     def _sizes(self, grids: Sequence[Grid], run: Run) -> dict[Domain, list[int]]:

@@ -49,7 +49,8 @@ from hips.training.weights import save_weights
 from hips.training.workshop import Workshop
 
 MODEL = "model"
-MIN_TRAINING = 10
+FEWEST = 10
+"""Fewer demonstrations teach nothing."""
 CALIBRATED = 768
 
 
@@ -132,9 +133,9 @@ def train(job: TrainingJob) -> TrainedRun:
             held.enter_context(locked(job.out))
             open_run(job.out, config, job.parts, job.resume)
         group.barrier()
-        demonstrations = _load_data(job, group)
-        labels = load_labels(job.labels, job.domain)
         with Reporter(job.out if group.rank == 0 else None) as reporter:
+            demonstrations = _load_data(job, group, reporter)
+            labels = load_labels(job.labels, job.domain)
             workshop = _furnish(job, config, start, demonstrations, labels, group, reporter)
             before = set() if start is None else start.finished_stages()
             waiting = [
@@ -168,7 +169,7 @@ def _timetable(
     if job.limit_minutes is not None:
         limit = 60 * job.limit_minutes * (1 - STEPS_APART) - (now - began)
     timetable = Timetable(found, limit, started=now)
-    timetable.check(steps)
+    timetable.check(steps, spent=now - began)
     _announce(job, timetable, sum(steps.values()), reporter)
     return timetable
 
@@ -215,7 +216,7 @@ def _furnish(
         config=config,
         parts=job.parts,
         networks=networks,
-        train=Corpus.build(demonstrations.trajectories("train"), domain, MIN_TRAINING),
+        train=Corpus.build(demonstrations.trajectories("train"), domain),
         valid=Corpus.build(demonstrations.trajectories("validation"), domain),
         labels=labels,
         folder=job.out,
@@ -224,11 +225,12 @@ def _furnish(
     )
 
 
-def _load_data(job: TrainingJob, group: ProcessGroup) -> Demonstrations:
+def _load_data(job: TrainingJob, group: ProcessGroup, reporter: Reporter) -> Demonstrations:
     folders = list(job.data)
     if not folders:
         folder = job.out / "data"
         if group.rank == 0:
+            reporter.message(f"collecting {job.config.demonstrations:,} demonstrations")
             data.collect(
                 job.domain,
                 count=job.config.demonstrations,
@@ -246,7 +248,24 @@ def _load_data(job: TrainingJob, group: ProcessGroup) -> Demonstrations:
             raise DatasetError(
                 f"{folder} holds demonstrations of '{part.domain.name}', not '{job.domain.name}'."
             )
-    return data.concatenate(parts)
+    whole = data.concatenate(parts)
+    _check_amount(whole)
+    return whole
+
+
+def _check_amount(demonstrations: Demonstrations) -> None:
+    """Rejects demonstrations that are too few, or that leave none to validate with."""
+    count = len(demonstrations)
+    if count < FEWEST:
+        raise DatasetError(
+            f"{count} demonstrations are too few to train on; at least {FEWEST} are needed. "
+            "Collect more with `hips collect`."
+        )
+    if not demonstrations.validation.any():
+        raise DatasetError(
+            f"All {count} demonstrations are of one level, so none can be held out to validate "
+            "the training. Add demonstrations of other levels."
+        )
 
 
 def _finish(
