@@ -245,30 +245,6 @@ def test_unknown_stages_and_missing_ones_are_named(tmp_path: Path) -> None:
         train(needy)
 
 
-def test_demonstrations_of_another_domain_are_refused(tmp_path: Path) -> None:
-    tiles = domains.create("sliding_tiles", height=2, width=2)
-    data.collect(tiles, count=12, seed=0, out=tmp_path / "tiles")
-    job = line_job(tmp_path / "run", "dynamics", data=[tmp_path / "tiles"])
-    with pytest.raises(DatasetError, match="of 'sliding_tiles', not 'line_world'"):
-        train(job)
-
-
-def test_too_few_demonstrations_are_refused(tmp_path: Path) -> None:
-    data.collect(LINE, count=5, seed=0, out=tmp_path / "few")
-    job = line_job(tmp_path / "run", "dynamics", data=[tmp_path / "few"])
-    with pytest.raises(DatasetError, match="5 demonstrations are too few to train on; at least 10"):
-        train(job)
-
-
-def test_demonstrations_of_one_level_only_are_refused(tmp_path: Path) -> None:
-    start = np.eye(1, 8, 2, dtype=np.uint8)
-    data.save(
-        data.Demonstrations.from_plans(LINE, [start] * 12, [["right"] * 5] * 12), tmp_path / "d"
-    )
-    with pytest.raises(DatasetError, match="All 12 demonstrations are of one level"):
-        train(line_job(tmp_path / "run", "dynamics", data=[tmp_path / "d"]))
-
-
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", *arguments, "--size", "smoke", "--threads", "1"]
 

@@ -12,14 +12,12 @@ from typing import Any
 
 from torch import nn
 
-from hips import data
 from hips._version import __version__
 from hips.data.dataset import Demonstrations
 from hips.data.labels import StateLabels
 from hips.data.labels import load_all as load_labels
 from hips.domains.base import Domain
-from hips.engines import LocalEngine
-from hips.errors import ConfigError, DatasetError, ExpertError
+from hips.errors import ConfigError, ExpertError
 from hips.files import locked, sha256
 from hips.models import bundle as bundles
 from hips.models.card import WEIGHTS, Card, PartEntry, describe_spec, write_card
@@ -33,6 +31,7 @@ from hips.training.curves import draw_curves
 from hips.training.durations import spell_minutes, trial_seconds
 from hips.training.export import export_graphs
 from hips.training.loop import StageReport
+from hips.training.material import collect_material, load_material
 from hips.training.pipeline import (
     build_networks,
     is_finished,
@@ -49,8 +48,6 @@ from hips.training.weights import save_weights
 from hips.training.workshop import Workshop
 
 MODEL = "model"
-FEWEST = 10
-"""Fewer demonstrations teach nothing."""
 CALIBRATED = 768
 
 
@@ -134,7 +131,7 @@ def train(job: TrainingJob) -> TrainedRun:
             open_run(job.out, config, job.parts, job.resume)
         group.barrier()
         with Reporter(job.out if group.rank == 0 else None) as reporter:
-            demonstrations = _load_data(job, group, reporter)
+            demonstrations = _demonstrations(job, group, reporter)
             labels = load_labels(job.labels, job.domain)
             workshop = _furnish(job, config, start, demonstrations, labels, group, reporter)
             before = set() if start is None else start.finished_stages()
@@ -151,6 +148,18 @@ def train(job: TrainingJob) -> TrainedRun:
                 if {stage.name for stage in stages} <= {*reports, *before}:
                     card = _finish(job, workshop, reports, start, demonstrations, reporter)
         return TrainedRun(workshop.networks, reports, card)
+
+
+def _demonstrations(job: TrainingJob, group: ProcessGroup, reporter: Reporter) -> Demonstrations:
+    """What to learn from: the given data, or demonstrations collected by the first process."""
+    if job.data:
+        return load_material(job.data, job.domain)
+    folder = job.out / "data"
+    if group.rank == 0:
+        limit = None if job.limit_minutes is None else 60 * job.limit_minutes
+        collect_material(job.domain, job.config, folder, limit, job.threads or 2, reporter.message)
+    group.barrier()
+    return load_material([folder], job.domain)
 
 
 def _timetable(
@@ -223,49 +232,6 @@ def _furnish(
         group=group,
         message=reporter.message,
     )
-
-
-def _load_data(job: TrainingJob, group: ProcessGroup, reporter: Reporter) -> Demonstrations:
-    folders = list(job.data)
-    if not folders:
-        folder = job.out / "data"
-        if group.rank == 0:
-            reporter.message(f"collecting {job.config.demonstrations:,} demonstrations")
-            data.collect(
-                job.domain,
-                count=job.config.demonstrations,
-                seed=job.config.seed,
-                out=folder,
-                quality=job.config.quality,
-                engine=LocalEngine(job.threads or 2),
-                longest=job.config.longest,
-            )
-        group.barrier()
-        folders = [folder]
-    parts = [data.load(folder) for folder in folders]
-    for folder, part in zip(folders, parts, strict=True):
-        if part.domain.name != job.domain.name:
-            raise DatasetError(
-                f"{folder} holds demonstrations of '{part.domain.name}', not '{job.domain.name}'."
-            )
-    whole = data.concatenate(parts)
-    _check_amount(whole)
-    return whole
-
-
-def _check_amount(demonstrations: Demonstrations) -> None:
-    """Rejects demonstrations that are too few, or that leave none to validate with."""
-    count = len(demonstrations)
-    if count < FEWEST:
-        raise DatasetError(
-            f"{count} demonstrations are too few to train on; at least {FEWEST} are needed. "
-            "Collect more with `hips collect`."
-        )
-    if not demonstrations.validation.any():
-        raise DatasetError(
-            f"All {count} demonstrations are of one level, so none can be held out to validate "
-            "the training. Add demonstrations of other levels."
-        )
 
 
 def _finish(

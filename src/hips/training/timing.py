@@ -70,8 +70,8 @@ class Timetable:
             before = f" after {spell_minutes(spent)} of preparation" if spent >= 1.0 else ""
             raise ConfigError(
                 f"The training does not fit into the minutes given: even {FEWEST_STEPS} steps a "
-                f"stage take about {needed} minutes in all here{before}. Give --limit-minutes {needed} or more, "
-                "or train less with --size smoke or --parts."
+                f"stage take about {needed} minutes in all here{before}. Give --limit-minutes "
+                f"{needed} or more, or train less with --size smoke or --parts."
             )
 
     def fitted(self, stage: str, schedule: Schedule, now: float) -> Schedule:
