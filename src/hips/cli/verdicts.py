@@ -11,7 +11,13 @@ from rich.table import Table
 from hips import parts
 from hips.cli.options import note
 from hips.domains.base import Domain
-from hips.methods.trial import describe, judge_trial, run_trial, why_undecided
+from hips.methods.trial import (
+    compared,
+    describe,
+    judge_trial,
+    run_trial,
+    why_undecided,
+)
 from hips.models.card import Card, write_card
 from hips.training.durations import spell_minutes
 from hips.training.verdict import as_facts, combine, judge_all
@@ -30,7 +36,9 @@ def report_verdict(
         threads: of the networks; None for the default.
     """
     tried = {}
-    if seconds > 0:
+    if not compared(card):
+        note("the model has too few parts to solve levels: nothing to try")
+    elif seconds > 0:
         note(f"trying the model on fresh levels, for at most about {spell_minutes(seconds)}")
         tried = run_trial(model, domain, card, seconds, threads)
         for one in tried.values():

@@ -87,6 +87,11 @@ class Tried:
         return f"{found}, {costs}{where}"
 
 
+def compared(card: Card) -> list[str]:
+    """The methods of a trial that a model's parts allow."""
+    return [name for name in METHODS if set(methods.get(name).parts) <= set(card.parts)]
+
+
 def run_trial(
     model: Path, domain: Domain, card: Card, seconds: float, threads: int | None = None
 ) -> dict[str, Tried]:
@@ -96,7 +101,7 @@ def run_trial(
     limits a level that keep it within them.
     """
     began = time.monotonic()
-    names = [name for name in METHODS if set(methods.get(name).parts) <= set(card.parts)]
+    names = compared(card)
     rng = stream(SEED, "trial", domain.name)
     execution = Execution(threads=threads)
     planners = {
