@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -28,6 +28,7 @@ from hips.cli.verdicts import report_verdict
 from hips.domains import create
 from hips.domains.base import Domain
 from hips.errors import ConfigError, MissingExtraError, is_interrupt
+from hips.methods.trial import compared
 from hips.models.bundle import require
 from hips.models.card import read_card
 from hips.training.durations import trial_seconds
@@ -244,7 +245,7 @@ def train_model(
     job = _job(own, recipe, material, scope, run)
     if practice is None:
         with _resumable():
-            card = train(replace(job, trial=run.trial)).card
+            card = train(job).card
             if card is not None and run.trial:
                 seconds = run.trial_seconds(time.monotonic() - began)
                 report_verdict(own, job.out / MODEL, card, seconds, job.threads)
@@ -341,6 +342,7 @@ def _job(
         command=shlex.join(["hips", *sys.argv[1:]]),
         limit_minutes=run.limit_minutes,
         facts={"survey": asdict(survey), "networks": reason},
+        trial=run.trial and bool(compared({*config.parts, *present})),
     )
 
 

@@ -36,7 +36,7 @@ def report_verdict(
         threads: of the networks; None for the default.
     """
     tried = {}
-    if not compared(card):
+    if not compared(card.parts):
         note("the model has too few parts to solve levels: nothing to try")
     elif seconds > 0:
         note(f"trying the model on fresh levels, for at most about {spell_minutes(seconds)}")

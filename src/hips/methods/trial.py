@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -87,9 +87,9 @@ class Tried:
         return f"{found}, {costs}{where}"
 
 
-def compared(card: Card) -> list[str]:
-    """The methods of a trial that a model's parts allow."""
-    return [name for name in METHODS if set(methods.get(name).parts) <= set(card.parts)]
+def compared(parts: Collection[str]) -> list[str]:
+    """The methods of a trial that a model with these parts allows."""
+    return [name for name in METHODS if set(methods.get(name).parts) <= set(parts)]
 
 
 def run_trial(
@@ -101,7 +101,7 @@ def run_trial(
     limits a level that keep it within them.
     """
     began = time.monotonic()
-    names = compared(card)
+    names = compared(card.parts)
     rng = stream(SEED, "trial", domain.name)
     execution = Execution(threads=threads)
     planners = {

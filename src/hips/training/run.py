@@ -189,9 +189,11 @@ def _announce(job: TrainingJob, timetable: Timetable, steps: int, reporter: Repo
     if job.trial:
         longest = trial_seconds(total if timetable.limit is None else min(total, timetable.limit))
         after += f", and a trial of at most {spell_minutes(longest)}"
+    count = len(timetable.seconds)
+    stages = "1 stage takes" if count == 1 else f"{count} stages take"
     reporter.message(
-        f"{steps:,} steps in {len(timetable.seconds)} stages take about {spell_minutes(total)} at "
-        f"the present speed; then follow {after}"
+        f"{steps:,} steps in {stages} about {spell_minutes(total)} at the present speed; then "
+        f"follow {after}"
     )
     if timetable.limit is not None and total > timetable.limit:
         reporter.message(f"the stages are shortened: all of it fits {job.limit_minutes:g} minutes")
