@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hips.errors import HipsError, ModelError, UnknownNameError
+from hips.errors import HipsError, ModelError
 from hips.models import bundle
 from hips.models.bundle import Bundle
 from hips.models.card import CARD, read_card
@@ -71,8 +71,9 @@ def test_a_model_of_a_plug_in_is_checked_with_the_plug_in(run: Run, tmp_path: Pa
     card = {**LINE_CARD, "domain": "checked_line"}
     (tmp_path / "own" / CARD).write_text(json.dumps(card))
     without = run("models", "check", "own").exception
-    assert isinstance(without, UnknownNameError)
+    assert isinstance(without, ModelError)
     assert "checked_line" in str(without)
+    assert "--plugin FILE" in str(without)
     found = run("models", "check", "own", "--plugin", "plugged.py").exception
     assert isinstance(found, ModelError)
     assert "no scores to check" in str(found)

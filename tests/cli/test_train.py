@@ -7,6 +7,7 @@ import pytest
 
 from hips import data, domains, parts
 from hips.benchmark.experiments import load
+from hips.cli.train import _next_command
 from hips.errors import ConfigError, HipsError
 from hips.training import run as training
 from hips.training.run import TrainingJob
@@ -132,3 +133,12 @@ def test_bad_input_says_what_is_allowed(
     assert isinstance(error, HipsError)
     assert message in str(error)
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_next_command_names_what_the_model_was_trained_for() -> None:
+    domain = domains.create("sokoban", boxes=2, style="varied")
+    command = _next_command([Path("my own.py")], domain, Path("runs/a/model"))
+    assert command == (
+        "hips solve sokoban --plugin 'my own.py' --set boxes=2 --set style=varied "
+        "--model runs/a/model --count 20"
+    )

@@ -133,3 +133,31 @@ def test_varied_rooms_keep_the_contract_and_vary() -> None:
     assert boxes.max() >= 6
     with pytest.raises(ConfigError, match="published, varied"):
         create("sokoban", style="baroque")
+
+
+@pytest.mark.parametrize(("seed", "boxes"), [(0, 2), (1, 2), (2, 3), (3, 3)])
+def test_pushes_that_come_first_lose_no_plan(seed: int, boxes: int) -> None:
+    """Macros solve exactly the states that single actions solve."""
+    domain = create("sokoban", height=6, width=6, boxes=boxes, style="varied")
+    solvable = _solvable(domain, domain.sample(stream(seed, "areas"), 1)[0])
+    place = {key: index for index, key in enumerate(solvable)}
+    grids = np.stack([np.frombuffer(key, dtype=np.uint8).reshape(6, 6) for key in solvable])
+    macros = domain.macros(grids)
+    assert macros is not None
+    ends = np.array([place[state.tobytes()] for state in macros.states])
+    reaching = domain.is_goal(grids)
+    while True:
+        wider = reaching.copy()
+        np.logical_or.at(wider, macros.parents, reaching[ends])
+        if (wider == reaching).all():
+            break
+        reaching = wider
+    assert (reaching == np.array(list(solvable.values()))).all()
+
+
+def test_pushes_into_a_closed_area_come_first() -> None:
+    room = create("sokoban", height=5, width=9, boxes=2)
+    start = room.parse("#########\n#.$ @   #\n#### $ .#\n#########\n#########")
+    macros = room.macros(start[None])
+    assert macros is not None
+    assert macros.lengths.tolist() == [2]  # only the left box, which guards a free goal

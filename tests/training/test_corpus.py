@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from hips import domains
-from hips.data import Demonstrations
-from hips.errors import DatasetError
 from hips.seeding import stream
 from hips.training.corpus import Augmenter, Corpus
 
@@ -45,9 +43,3 @@ def test_augmenting_keeps_the_filler(corpus: Corpus) -> None:
     _, renamed = Augmenter(corpus.domain)(stream(0, "t"), [corpus.states[:20]], actions)
     assert renamed is not None
     assert (renamed == -1).all()
-
-
-def test_too_few_demonstrations_are_refused(demos: Demonstrations) -> None:
-    few = demos.select(np.arange(4)).trajectories()
-    with pytest.raises(DatasetError, match="4 demonstrations are too few"):
-        Corpus.build(few, demos.domain, at_least=10)

@@ -44,6 +44,8 @@ def test_minutes_too_few_for_any_learning_are_refused() -> None:
     table = Timetable({"a": 6000.0, "b": 6000.0}, limit=30.0)
     with pytest.raises(ConfigError, match=r"does not fit .* about 9 minutes .*--limit-minutes 9"):
         table.check({"a": 1000, "b": 1000})
+    with pytest.raises(ConfigError, match=r"about 19 minutes .* after 8 minutes of preparation"):
+        table.check({"a": 1000, "b": 1000}, spent=480.0)
     Timetable({"a": 6000.0, "b": 6000.0}, limit=400.0).check({"a": 1000, "b": 1000})
 
 

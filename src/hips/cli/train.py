@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -23,10 +25,13 @@ from hips.cli.options import (
     parse_parameters,
 )
 from hips.cli.verdicts import report_verdict
+from hips.domains import create
 from hips.domains.base import Domain
 from hips.errors import ConfigError, MissingExtraError, is_interrupt
+from hips.methods.trial import compared
 from hips.models.bundle import require
-from hips.models.card import Card, read_card
+from hips.models.card import read_card
+from hips.training.durations import trial_seconds
 from hips.training.schedule import SIZES, Size
 
 if TYPE_CHECKING:
@@ -179,6 +184,11 @@ class RunOptions:
         bool, typer.Option("--trial/--no-trial", help="Try the finished model on fresh levels.")
     ] = True
 
+    def trial_seconds(self, spent: float) -> float:
+        """Seconds for the trial after a training that took `spent`; 0 if none are left."""
+        left = None if self.limit_minutes is None else 60 * self.limit_minutes - spent
+        return trial_seconds(spent, left)
+
     def free_threads(self) -> int | None:
         """The threads asked for, else those that are free; None leaves it to the environment."""
         if self.threads is not None or "OMP_NUM_THREADS" in os.environ:
@@ -223,7 +233,7 @@ def train_model(
     """
     try:
         from hips.training.recipes import read_recipe
-        from hips.training.run import MODEL
+        from hips.training.run import MODEL, train
     except ImportError as error:
         raise MissingExtraError(f"Training ({error.name})", "train") from None
 
@@ -231,12 +241,15 @@ def train_model(
     recipe = None if scope.recipe is None else read_recipe(scope.recipe)
     own = domain.make(recipe)
     practice = rounds.make(own, recipe)
+    began = time.monotonic()
     job = _job(own, recipe, material, scope, run)
     if practice is None:
-        card = _trained(job)
+        with _resumable():
+            card = train(job).card
+            if card is not None and run.trial:
+                seconds = run.trial_seconds(time.monotonic() - began)
+                report_verdict(own, job.out / MODEL, card, seconds, job.threads)
         if card is not None:
-            if run.trial:
-                report_verdict(own, job.out / MODEL, card, job.threads)
             note(f"done: {job.out / MODEL}")
             note(f"next: {_next_command(domain.plugin, own, job.out / MODEL)}")
         return
@@ -247,12 +260,11 @@ def train_model(
     note(f"done: {best}")
 
 
-def _trained(job: TrainingJob) -> Card | None:
-    """The card of the finished model, if all stages are; an interruption says how to go on."""
-    from hips.training.run import train
-
+@contextmanager
+def _resumable() -> Iterator[None]:
+    """Says how to go on if Ctrl-C ends what it encloses."""
     try:
-        return train(job).card
+        yield
     except (KeyboardInterrupt, SystemError) as error:
         if is_interrupt(error):
             note(f"stopped; finished stages and checkpoints are kept. Go on with: {_resumed()}")
@@ -266,11 +278,13 @@ def _resumed() -> str:
 
 
 def _next_command(plugins: Sequence[Path] | None, domain: Domain, model: Path) -> str:
-    """A command line that uses the new model."""
+    """A command line that uses the new model, for the domain that it was trained for."""
     loaded = [part for file in plugins or () for part in ("--plugin", str(file))]
-    return shlex.join(
-        ["hips", "solve", domain.name, *loaded, "--model", str(model), "--count", "20"]
-    )
+    usual = create(domain.name).parameters()
+    own = [f"{key}={one}" for key, one in domain.parameters().items() if one != usual[key]]
+    given = [part for one in own for part in ("--set", one)]
+    command = ["hips", "solve", domain.name, *loaded, *given, "--model", str(model)]
+    return shlex.join([*command, "--count", "20"])
 
 
 def _job(
@@ -297,6 +311,7 @@ def _job(
         overrides.append(f"segmentation.method={scope.segmentation}")
     names = _split(scope.parts) or (recipe.parts if recipe else ())
     present = () if material.warm_start is None else read_card(require(material.warm_start)).parts
+    note("looking at the domain: random actions and a few demonstrations")
     survey = take_survey(domain, tuple(material.data or ()), seed)
     config = configure(
         domain, parts.known(), names, cast(Size, size), seed, recipe, overrides, present, survey
@@ -327,6 +342,7 @@ def _job(
         command=shlex.join(["hips", *sys.argv[1:]]),
         limit_minutes=run.limit_minutes,
         facts={"survey": asdict(survey), "networks": reason},
+        trial=run.trial and bool(compared({*config.parts, *present})),
     )
 
 

@@ -11,24 +11,51 @@ from rich.table import Table
 from hips import parts
 from hips.cli.options import note
 from hips.domains.base import Domain
-from hips.methods.trial import describe, judge_trial, run_trial
+from hips.methods.trial import (
+    compared,
+    describe,
+    judge_trial,
+    run_trial,
+    why_undecided,
+)
 from hips.models.card import Card, write_card
+from hips.training.durations import spell_minutes
 from hips.training.verdict import as_facts, combine, judge_all
 
 
-def report_verdict(domain: Domain, model: Path, card: Card, threads: int | None) -> Card:
-    """Tries a model on fresh levels, judges every part, and writes both into its card."""
-    note("trying the model on fresh levels")
-    tried = run_trial(model, domain, card, threads=threads)
-    for one in tried.values():
-        note(f"  {one.text()}")
+def report_verdict(
+    domain: Domain, model: Path, card: Card, seconds: float, threads: int | None
+) -> Card:
+    """Tries a model on fresh levels, judges every part, and writes both into its card.
+
+    Args:
+        domain: the domain.
+        model: its folder.
+        card: its card.
+        seconds: for the trial; 0 for none.
+        threads: of the networks; None for the default.
+    """
+    tried = {}
+    if not compared(card.parts):
+        note("the model has too few parts to solve levels: nothing to try")
+    elif seconds > 0:
+        note(f"trying the model on fresh levels, for at most about {spell_minutes(seconds)}")
+        tried = run_trial(model, domain, card, seconds, threads)
+        for one in tried.values():
+            note(f"  {one.text()}")
+        if reason := why_undecided(tried):
+            note(f"  {reason}")
+    else:
+        note("no time is left to try the model on fresh levels; the verdict rests on its scores")
     scores = {name: entry.scores for name, entry in card.parts.items()}
     known = {name: parts.get(name) for name in card.parts if name in parts.names()}
     verdicts = combine(judge_all(known, scores), judge_trial(tried))
     note("verdict")
     for verdict in verdicts:
         note(f"  {verdict.text()}")
-    facts = {**card.facts, "trial": describe(tried), "verdict": as_facts(verdicts)}
+    facts = {**card.facts, "verdict": as_facts(verdicts)}
+    if tried:
+        facts["trial"] = describe(tried)
     judged = replace(card, facts=facts)
     write_card(model, judged)
     return judged

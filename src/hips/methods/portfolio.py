@@ -10,10 +10,11 @@ from hips.methods.wiring import EXCHANGEABLE, JUMPS, SEARCH, SUBGOAL_PARTS
 from hips.planner.portfolio import Member, Portfolio
 from hips.planner.settings import Settings
 
-LEARNED_TURN = 400
+LEARNED_TURN = 32
 """Expansions of HIPS-ε in its first turn; most levels like those of training need fewer."""
-GUIDED_TURN = 100_000
-"""Expansions of the guided search in its first turn; each costs little."""
+GUIDED_TURN = 25_000
+"""Expansions of the guided search in its first turn: each costs a few hundredths of one of HIPS-ε,
+and levels unlike those of training often need that many."""
 
 GUIDED_WIDTH = 32
 

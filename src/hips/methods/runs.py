@@ -20,6 +20,7 @@ from hips.planner.protocols import Heuristic
 from hips.planner.result import Provenance, Result
 from hips.planner.rounds import Observer, Round, StopSearch
 from hips.planner.solvers import Solver
+from hips.planner.warm_up import warm_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,9 @@ class Finisher(Observer):
         """Solves the levels at `indices`; after an interrupt, the others are INTERRUPTED."""
         domain, run = self.ready.domain, self.run
         found = [Result(Outcome.INTERRUPTED, start=one, domain=domain) for one in levels]
+        if not run.stopped and run.left().max_total_seconds != 0.0:
+            method = self.ready.provenance.method
+            run.stopped = not warm_up(domain, method, self.ready.solver, levels)
         if not run.stopped:
             found = self.ready.solver.solve_many(domain, levels, run.left(), self)
         for index, result in zip(self.indices, found, strict=True):

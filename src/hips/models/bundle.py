@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hips import domains
 from hips.domains.base import Domain
-from hips.errors import ModelError
+from hips.errors import ModelError, UnknownNameError
 from hips.files import sha256
 from hips.models.card import CARD, WEIGHTS, Card, read_card
 from hips.models.runtime import GraphRuntime, OnnxGraph, Precision
@@ -113,11 +113,21 @@ def load(name_or_folder: str | Path, domain: Domain | None = None) -> Bundle:
     folder = require(name_or_folder)
     card = read_card(folder)
     _check_files(folder, card)
-    own = domain or domains.create(card.domain, **card.parameters)
+    own = domain or _domain_of(folder, card)
     reason = card.misfit(own)
     if reason is not None:
         raise ModelError(f"{folder}: {reason}.")
     return Bundle(folder, card, own)
+
+
+def _domain_of(folder: Path, card: Card) -> Domain:
+    """The domain that a model was trained on."""
+    try:
+        return domains.create(card.domain, **card.parameters)
+    except UnknownNameError as error:
+        raise ModelError(
+            f"{folder}: {error} If the domain comes from a plug-in, load it with --plugin FILE."
+        ) from None
 
 
 def _check_files(folder: Path, card: Card) -> None:

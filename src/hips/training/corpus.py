@@ -9,7 +9,6 @@ import numpy as np
 from hips.arrays import Actions, Grids, Ints
 from hips.data.dataset import Trajectories
 from hips.domains import Domain
-from hips.errors import DatasetError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +30,8 @@ class Corpus:
     last: Ints
 
     @classmethod
-    def build(cls, trajectories: Trajectories, domain: Domain, at_least: int = 1) -> Corpus:
-        """A corpus from replayed trajectories; rejects fewer than `at_least`."""
-        if len(trajectories) < at_least:
-            raise DatasetError(
-                f"{len(trajectories)} demonstrations are too few to train on; "
-                f"at least {at_least} are needed. Collect more with `hips collect`."
-            )
+    def build(cls, trajectories: Trajectories, domain: Domain) -> Corpus:
+        """A corpus from replayed trajectories."""
         offsets = trajectories.offsets
         last = np.repeat(offsets[1:] - 1, np.diff(offsets))
         return cls(domain, trajectories.states, trajectories.actions, offsets, last)

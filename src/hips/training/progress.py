@@ -158,7 +158,8 @@ def compared(stage: str, metric: str, value: float, naive: Mapping[str, float]) 
     found = [f"naive guess {naive[metric]:.3f}"] if metric in naive else []
     ended = shipped_values(stage, metric)
     if ended:
-        found.append(f"shipped models ended at {min(ended):.3f} to {max(ended):.3f}")
+        span = " to ".join(dict.fromkeys(f"{one:.3f}" for one in (min(ended), max(ended))))
+        found.append(f"shipped models ended at {span}")
     return f" | {metric} {value:.3f}: {', '.join(found)}" if found else ""
 
 

@@ -12,14 +12,12 @@ from typing import Any
 
 from torch import nn
 
-from hips import data
 from hips._version import __version__
 from hips.data.dataset import Demonstrations
 from hips.data.labels import StateLabels
 from hips.data.labels import load_all as load_labels
 from hips.domains.base import Domain
-from hips.engines import LocalEngine
-from hips.errors import ConfigError, DatasetError, ExpertError
+from hips.errors import ConfigError, ExpertError
 from hips.files import locked, sha256
 from hips.models import bundle as bundles
 from hips.models.card import WEIGHTS, Card, PartEntry, describe_spec, write_card
@@ -30,8 +28,10 @@ from hips.training.config import TrainingConfig
 from hips.training.contract import Examples, Part, StageSpec
 from hips.training.corpus import Corpus
 from hips.training.curves import draw_curves
+from hips.training.durations import spell_minutes, trial_seconds
 from hips.training.export import export_graphs
 from hips.training.loop import StageReport
+from hips.training.material import collect_material, load_material
 from hips.training.pipeline import (
     build_networks,
     is_finished,
@@ -42,19 +42,12 @@ from hips.training.pipeline import (
 from hips.training.process_group import ProcessGroup, join_group
 from hips.training.progress import Reporter
 from hips.training.segmenters import find_segmenter
-from hips.training.timing import (
-    STEPS_APART,
-    Timetable,
-    expected_seconds,
-    schedule_of,
-    spell_minutes,
-)
+from hips.training.timing import STEPS_APART, Timetable, expected_seconds, schedule_of
 from hips.training.warm_start import WarmStart, find_warm_start
 from hips.training.weights import save_weights
 from hips.training.workshop import Workshop
 
 MODEL = "model"
-MIN_TRAINING = 10
 CALIBRATED = 768
 
 
@@ -79,6 +72,7 @@ class TrainingJob:
         command: the command line, for the card.
         limit_minutes: for the whole run; stages are shortened to fit. None for no limit.
         facts: further facts for the card.
+        trial: whether a trial follows; the estimate of the time names it.
     """
 
     domain: Domain
@@ -97,6 +91,7 @@ class TrainingJob:
     command: str = ""
     limit_minutes: float | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    trial: bool = False
 
     @property
     def trained(self) -> dict[str, Part]:
@@ -135,9 +130,9 @@ def train(job: TrainingJob) -> TrainedRun:
             held.enter_context(locked(job.out))
             open_run(job.out, config, job.parts, job.resume)
         group.barrier()
-        demonstrations = _load_data(job, group)
-        labels = load_labels(job.labels, job.domain)
         with Reporter(job.out if group.rank == 0 else None) as reporter:
+            demonstrations = _demonstrations(job, group, reporter)
+            labels = load_labels(job.labels, job.domain)
             workshop = _furnish(job, config, start, demonstrations, labels, group, reporter)
             before = set() if start is None else start.finished_stages()
             waiting = [
@@ -153,6 +148,18 @@ def train(job: TrainingJob) -> TrainedRun:
                 if {stage.name for stage in stages} <= {*reports, *before}:
                     card = _finish(job, workshop, reports, start, demonstrations, reporter)
         return TrainedRun(workshop.networks, reports, card)
+
+
+def _demonstrations(job: TrainingJob, group: ProcessGroup, reporter: Reporter) -> Demonstrations:
+    """What to learn from: the given data, or demonstrations collected by the first process."""
+    if job.data:
+        return load_material(job.data, job.domain)
+    folder = job.out / "data"
+    if group.rank == 0:
+        limit = None if job.limit_minutes is None else 60 * job.limit_minutes
+        collect_material(job.domain, job.config, folder, limit, job.threads or 2, reporter.message)
+    group.barrier()
+    return load_material([folder], job.domain)
 
 
 def _timetable(
@@ -171,12 +178,25 @@ def _timetable(
     if job.limit_minutes is not None:
         limit = 60 * job.limit_minutes * (1 - STEPS_APART) - (now - began)
     timetable = Timetable(found, limit, started=now)
-    total = f"{sum(steps.values()):,} steps in {len(steps)} stages take about"
-    reporter.message(f"{total} {spell_minutes(timetable.total)} at the present speed")
-    timetable.check(steps)
-    if limit is not None and timetable.total > limit:
-        reporter.message(f"shortened to fit into {job.limit_minutes:g} minutes with scoring")
+    timetable.check(steps, spent=now - began)
+    _announce(job, timetable, sum(steps.values()), reporter)
     return timetable
+
+
+def _announce(job: TrainingJob, timetable: Timetable, steps: int, reporter: Reporter) -> None:
+    """Says how long the training takes, and what comes after it."""
+    total, after = timetable.total, "export and scores"
+    if job.trial:
+        longest = trial_seconds(total if timetable.limit is None else min(total, timetable.limit))
+        after += f", and a trial of at most {spell_minutes(longest)}"
+    count = len(timetable.seconds)
+    stages = "1 stage takes" if count == 1 else f"{count} stages take"
+    reporter.message(
+        f"{steps:,} steps in {stages} about {spell_minutes(total)} at the present speed; then "
+        f"follow {after}"
+    )
+    if timetable.limit is not None and total > timetable.limit:
+        reporter.message(f"the stages are shortened: all of it fits {job.limit_minutes:g} minutes")
 
 
 def _chosen(job: TrainingJob, stages: Sequence[StageSpec]) -> set[str]:
@@ -207,38 +227,13 @@ def _furnish(
         config=config,
         parts=job.parts,
         networks=networks,
-        train=Corpus.build(demonstrations.trajectories("train"), domain, MIN_TRAINING),
+        train=Corpus.build(demonstrations.trajectories("train"), domain),
         valid=Corpus.build(demonstrations.trajectories("validation"), domain),
         labels=labels,
         folder=job.out,
         group=group,
         message=reporter.message,
     )
-
-
-def _load_data(job: TrainingJob, group: ProcessGroup) -> Demonstrations:
-    folders = list(job.data)
-    if not folders:
-        folder = job.out / "data"
-        if group.rank == 0:
-            data.collect(
-                job.domain,
-                count=job.config.demonstrations,
-                seed=job.config.seed,
-                out=folder,
-                quality=job.config.quality,
-                engine=LocalEngine(job.threads or 2),
-                longest=job.config.longest,
-            )
-        group.barrier()
-        folders = [folder]
-    parts = [data.load(folder) for folder in folders]
-    for folder, part in zip(folders, parts, strict=True):
-        if part.domain.name != job.domain.name:
-            raise DatasetError(
-                f"{folder} holds demonstrations of '{part.domain.name}', not '{job.domain.name}'."
-            )
-    return data.concatenate(parts)
 
 
 def _finish(

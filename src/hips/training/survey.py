@@ -20,6 +20,8 @@ LEVELS, FEW_LEVELS = 64, 8
 """Levels to survey if plans determine the defaults, and if the domain has a preset."""
 FAILURES = 8
 """Levels that the expert may fail on before the survey makes do with what it has."""
+VAIN = 3
+"""Levels that it fails on, and solves none, before it counts as none; each may take long."""
 WALK = 16
 NEAR = 2
 """Rows and columns that the cells changed by a local action are apart at most."""
@@ -140,7 +142,7 @@ def _given(folders: Sequence[Path]) -> Trajectories:
 
 def _demonstrated(domain: Domain, rng: np.random.Generator, levels: int) -> Trajectories:
     starts, plans, reason, failures = list[Grid](), list[Actions](), "", 0
-    while len(starts) < levels and failures < FAILURES:
+    while len(starts) < levels and failures < (FAILURES if starts else VAIN):
         state = domain.sample(rng, 1)[0]
         try:
             plans.append(domain.expert(state, rng, 1.0))

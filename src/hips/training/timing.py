@@ -14,6 +14,7 @@ from torch import nn
 from hips.errors import ConfigError
 from hips.training.config import TrainingConfig
 from hips.training.contract import Examples, GraphSpec, Part, StageSpec
+from hips.training.durations import spell_minutes
 from hips.training.schedule import Schedule
 
 TIMED_ROWS = 64
@@ -48,8 +49,12 @@ class Timetable:
         """Expected seconds of all stages at the configured steps."""
         return sum(self.seconds.values())
 
-    def check(self, steps: Mapping[str, int]) -> None:
+    def check(self, steps: Mapping[str, int], spent: float = 0.0) -> None:
         """Rejects a limit that leaves some stage too few steps.
+
+        Args:
+            steps: of every stage, as configured.
+            spent: seconds that the run took before its stages, mostly on demonstrations.
 
         Raises:
             ConfigError: with the minutes that are needed.
@@ -61,11 +66,12 @@ class Timetable:
             for name, seconds in self.seconds.items()
         )
         if least > self.limit:
-            needed = math.ceil(least / (1.0 - STEPS_APART) / 60) + 1
+            needed = math.ceil((least + spent) / (1.0 - STEPS_APART) / 60) + 1
+            before = f" after {spell_minutes(spent)} of preparation" if spent >= 1.0 else ""
             raise ConfigError(
                 f"The training does not fit into the minutes given: even {FEWEST_STEPS} steps a "
-                f"stage take about {needed} minutes here. Give --limit-minutes {needed} or more, "
-                "or train less with --size smoke or --parts."
+                f"stage take about {needed} minutes in all here{before}. Give --limit-minutes "
+                f"{needed} or more, or train less with --size smoke or --parts."
             )
 
     def fitted(self, stage: str, schedule: Schedule, now: float) -> Schedule:
@@ -131,14 +137,3 @@ def _seconds_per_row(spec: GraphSpec, examples: Examples) -> float:
         started = time.perf_counter()
         spec.module(*tensors)
         return (time.perf_counter() - started) / rows
-
-
-def spell_minutes(seconds: float) -> str:
-    """A duration in words.
-
-    >>> spell_minutes(40), spell_minutes(1500), spell_minutes(9000)
-    ('40 seconds', '25 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"

@@ -11,6 +11,7 @@ from numba import njit
 
 from hips.arrays import Bools, Bytes, Floats, Grids, Ints
 from hips.domains.records import Macros
+from hips.domains.sokoban.areas import find_closed_area
 from hips.domains.sokoban.board import (
     FAR,
     Board,
@@ -72,7 +73,10 @@ def is_dead(states: Grids) -> Bools:
 
 
 def pushes(states: Grids) -> Macros:
-    """Every push that the player can walk to, except fatal ones.
+    """Every push that the player can walk to, except fatal ones and those that can wait.
+
+    If boxes enclose an area that the player cannot enter, and no box of the enclosure can be pushed
+    out of it, then the pushes of its boxes come first: they do not depend on any other.
 
     After the push the player walks to the first cell, in reading order, that it can reach: states
     that differ only in where the player stands in its region become equal.
@@ -130,7 +134,7 @@ def _pushes(board: Board, states: Grids, rows: Ints) -> tuple[Ints, Bytes, Ints,
     size = board.walls.size
     occupied, frozen = board.walls.copy(), np.zeros(size, dtype=np.bool_)
     reached, after = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    line = np.empty(size, dtype=np.int64)
+    line, areas = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     most = 0
     for row in rows:
         most += 4 * len(read_pieces(states[row])[0])
@@ -144,7 +148,10 @@ def _pushes(board: Board, states: Grids, rows: Ints) -> tuple[Ints, Bytes, Ints,
             continue
         _occupy(occupied, boxes, True)
         walk_distances(board, occupied, player, reached, line)
+        first = find_closed_area(board, occupied, boxes, reached, areas, line)
         for index in range(len(boxes)):
+            if first >= 0 and areas[boxes[index]] != first:
+                continue
             for direction in range(4):
                 box, offset = boxes[index], board.offsets[direction]
                 to = box + offset
