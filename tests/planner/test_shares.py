@@ -97,6 +97,19 @@ def test_an_incomplete_search_leaves_the_rest_to_the_other() -> None:
     assert result.outcome is Outcome.UNSOLVED_INCOMPLETE
 
 
+def test_a_search_without_memory_leaves_the_rest_to_the_other() -> None:
+    """The memory of a search that gave up is free again."""
+    domain = TinyTiles()
+    start = next(s for s in domain.all_states()[300:] if domain.solvable(s))
+    alone = SearchSolver(low_level(domain), "levin_ts")
+    (needed,) = alone.solve_many(domain, [start], NO_LIMITS)
+    limit = Budget(max_memory=needed.statistics.peak_bytes + 1)
+    wasteful = SearchSolver(misleading(domain, "rubbish", heuristic=None), "levin_ts")
+    for solver in (shared(wasteful, alone), shared(alone, wasteful)):
+        (result,) = solver.solve_many(domain, [start], limit)
+        assert_right(domain, start, result, True)
+
+
 @pytest.mark.parametrize("error", [StopSearch, KeyboardInterrupt])
 def test_whoever_looks_can_stop_it(error: type[BaseException]) -> None:
     domain = TinyTiles()

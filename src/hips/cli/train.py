@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -26,11 +27,12 @@ from hips.cli.verdicts import report_verdict
 from hips.domains.base import Domain
 from hips.errors import ConfigError, MissingExtraError, is_interrupt
 from hips.models.bundle import require
-from hips.models.card import Card, read_card
+from hips.models.card import read_card
 from hips.training.schedule import SIZES, Size
 
 if TYPE_CHECKING:
     from hips.practice.config import RoundsConfig
+    from hips.practice.rounds import Practice
     from hips.training.recipes import Recipe
     from hips.training.run import TrainingJob
 
@@ -151,11 +153,12 @@ class RoundOptions:
             "teacher": self.teacher,
             "levels": self.round_levels,
             "max_expansions": self.round_expansions,
-            "grades": self.grade and [parse_parameters(domain, g.split(",")) for g in self.grade],
         }
-        wanted = {name: value for name, value in given.items() if value}
+        if self.grade:
+            given["grades"] = [parse_parameters(domain, grade.split(",")) for grade in self.grade]
+        wanted = {name: value for name, value in given.items() if value is not None}
         content = {**({} if recipe is None else recipe.rounds), **wanted}
-        rounds: RoundsConfig = build(RoundsConfig, content)
+        rounds: RoundsConfig = build(RoundsConfig, content, "the settings of the rounds")
         return rounds if rounds.count else None
 
 
@@ -222,8 +225,9 @@ def train_model(
       torchrun --nproc-per-node 2 -m hips train tsp --resume
     """
     try:
-        from hips.training.recipes import read_recipe
-        from hips.training.run import MODEL
+        from hips.engines import LocalEngine
+        from hips.training.recipes import gather, read_recipe
+        from hips.training.run import MODEL, train
     except ImportError as error:
         raise MissingExtraError(f"Training ({error.name})", "train") from None
 
@@ -232,27 +236,35 @@ def train_model(
     own = domain.make(recipe)
     practice = rounds.make(own, recipe)
     job = _job(own, recipe, material, scope, run)
-    if practice is None:
-        card = _trained(job)
-        if card is not None:
-            if run.trial:
-                report_verdict(own, job.out / MODEL, card, job.threads)
-            note(f"done: {job.out / MODEL}")
-            note(f"next: {_next_command(domain.plugin, own, job.out / MODEL)}")
-        return
+    rehearsal = None if practice is None else _practice(job, practice, rounds.workers)
+    with _saying_how_to_go_on():
+        if recipe is not None and not material.data:
+            gather(recipe, own, job.out, LocalEngine(run.threads or 2))
+        if rehearsal is not None:
+            model = rehearsal.run()
+        elif train(job).card is None:
+            return
+        else:
+            model = job.out / MODEL
+    if run.trial:
+        report_verdict(own, model, read_card(model), job.threads)
+    note(f"done: {model}")
+    note(f"next: {_next_command(domain.plugin, own, model)}")
+
+
+def _practice(job: TrainingJob, rounds: RoundsConfig, workers: int) -> Practice:
+    """Rounds of practice around a training; what is wrong with their settings shows here."""
     from hips.engines import LocalEngine
-    from hips.practice.rounds import PracticeJob, practise
+    from hips.practice.rounds import Practice, PracticeJob
 
-    best = practise(PracticeJob(job, practice, LocalEngine(rounds.workers), note))
-    note(f"done: {best}")
+    return Practice(PracticeJob(job, rounds, LocalEngine(workers), note))
 
 
-def _trained(job: TrainingJob) -> Card | None:
-    """The card of the finished model, if all stages are; an interruption says how to go on."""
-    from hips.training.run import train
-
+@contextmanager
+def _saying_how_to_go_on() -> Iterator[None]:
+    """After an interruption, names the command that continues."""
     try:
-        return train(job).card
+        yield
     except (KeyboardInterrupt, SystemError) as error:
         if is_interrupt(error):
             note(f"stopped; finished stages and checkpoints are kept. Go on with: {_resumed()}")
@@ -280,11 +292,10 @@ def _job(
     scope: ScopeOptions,
     run: RunOptions,
 ) -> TrainingJob:
-    """The training of the options; collects the demonstrations of the recipe first."""
+    """The training of the options, on demonstrations that the recipe may still have to collect."""
     from hips import parts
-    from hips.engines import LocalEngine
     from hips.parts.blocks.config import mixes
-    from hips.training.recipes import configure, gather
+    from hips.training.recipes import configure, folders_of
     from hips.training.run import TrainingJob
     from hips.training.survey import take_survey
 
@@ -309,7 +320,7 @@ def _job(
     folder = run.out or Path("runs") / domain.name
     folders = list(material.data or ())
     if recipe is not None and not folders:
-        folders = gather(recipe, domain, folder, LocalEngine(run.threads or 2))
+        folders = folders_of(recipe, folder)
     return TrainingJob(
         domain=domain,
         config=config,
