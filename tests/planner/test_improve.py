@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from hips import domains
-from hips.arrays import Floats, Grids
+from hips.arrays import Actions, Floats, Grid, Grids
 from hips.domains import replay
 from hips.domains.base import Domain
 from hips.domains.breadth_first import BreadthFirst
-from hips.planner.beams import Beams
+from hips.planner.beams import ROWS_PER_SLICE, Beams
 from hips.planner.improve import Improvement, lay_out
 from hips.planner.outcomes import Outcome
 from hips.planner.protocols import Heuristic
 from hips.planner.result import FoundPlan, Result
+from hips.planner.shortcuts import Guide, shortcuts
 from hips.planner.state_graph import Path, StateGraph
 
 from .worlds import TinyTiles, random_graph
@@ -163,3 +165,63 @@ def naive_distances(graph: StateGraph) -> list[int]:
         known |= dict.fromkeys(children, known[layer[0]] + 1)
         layer = sorted(children)
     return [known[node] for node in range(graph.num_nodes)]
+
+
+@pytest.mark.parametrize("guided", [False, True])
+def test_work_comes_in_short_slices(guided: bool) -> None:
+    """Between two looks at the clock there is little work, so that improvement ends on time."""
+    found = wander(domains.create("sliding_tiles", height=4, width=4), 3, 400)
+    assert found.domain is not None
+    assert found.start is not None
+    graph = StateGraph(found.domain, found.start, 1 << 28)
+    rows: list[int] = []
+
+    def noise(states: Grids) -> Floats:
+        rows.append(len(states))
+        return (states[:, :2, :2].sum((1, 2)) % 9).astype(np.float64)
+
+    best = lay_out(graph, found.domain.spec.action_indices(found.plan))
+    guides = [Guide(Guess(noise), 16)] if guided else []
+    known = graph.num_nodes
+    for _ in islice(shortcuts(graph, best, guides), 300):
+        assert sum(rows) <= ROWS_PER_SLICE
+        assert graph.num_nodes - known <= 4 * graph.chunk
+        known = graph.num_nodes
+        rows.clear()
+    assert known > 50_000
+
+
+def test_improvement_begins_with_the_plan_that_the_domain_tidies() -> None:
+    domain = domains.create("tsp", size=15, cities=12)
+    start = domain.sample(np.random.default_rng(1), 1)[0]
+    rng = np.random.default_rng(2)
+    names = domain.spec.action_names(domain.expert(start, rng, quality=0.0))
+    found = Result(Outcome.SOLVED, names, start=start, domain=domain)
+    good = len(domain.expert(start, rng))
+    seen: list[Result] = []
+
+    def enough(result: Result) -> None:
+        seen.append(result)
+        if len(result.plan) <= 1.1 * good:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Improvement(found).run(LONG, enough)
+    assert len(found.plan) > 1.5 * good
+    assert len(seen) <= 2
+    assert domain.is_goal(seen[-1].states[-1:])[0]
+
+
+class Astray(TinyTiles):
+    """A domain that tidies plans into actions that lead nowhere."""
+
+    def tidy(self, state: Grid, actions: Actions) -> Actions:
+        return actions[:1]
+
+
+def test_a_wrongly_tidied_plan_is_no_plan() -> None:
+    found = wander(Astray(), 1, 60)
+    better = Improvement(found).run(LONG)
+    assert len(better.plan) == shortest(found)
+    actions = DOMAIN.spec.action_indices(better.plan)
+    assert DOMAIN.is_goal(replay(DOMAIN, np.asarray(found.start), actions)[-1:])[0]

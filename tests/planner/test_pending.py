@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 
+from hips.arrays import Floats, Grids
 from hips.errors import ConfigError
 from hips.planner.budget import Budget
 from hips.planner.generators import RepeatAction
@@ -118,6 +120,40 @@ def test_results_do_not_depend_on_the_batch(foresee: bool) -> None:
         for batch in (2, 64):
             together = solve_many(domain, starts, expander, batch=batch, **options)
             assert [without_times(r) for r in together] == [without_times(r) for r in alone]
+
+
+def test_children_without_an_edge_survive_compaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pending child of a known state is closed at once: it never gets actions to keep."""
+    domain = TinyTiles()
+    starts = domain.all_states()[5:400:23]
+    expander = postponing(domain, "plausible", 0.01)
+    budget = Budget(max_expansions=150)
+    expected = solve_many(domain, starts, expander, batch=64, budget=budget)
+    monkeypatch.setattr("hips.planner.nodes.COMPACTED", 64)
+    found = solve_many(domain, starts, expander, batch=3, budget=budget)
+    assert [without_times(r) for r in found] == [without_times(r) for r in expected]
+
+
+@pytest.mark.parametrize("mode", [TRUE, HYBRID])
+def test_a_state_is_estimated_once(mode: DynamicsMode) -> None:
+    """Whether it was reached, predicted, or left for later, and by how many edges."""
+    world = random_graph(4, size=40, solvable=False)
+    asked: list[bytes] = []
+
+    class Asked:
+        def distances(self, states: Grids) -> Floats:
+            asked.extend(state.tobytes() for state in states)
+            return np.ones(len(states))
+
+    options = {"mode": mode, "dynamics": LyingModel(world, 0.2), "heuristic": Asked()}
+    for expander in (
+        misleading(world, "plausible", **options),
+        postponing(world, "plausible", **options),
+    ):
+        asked.clear()
+        assert solve(world, world.grid(0), expander).outcome is Outcome.UNSOLVABLE
+        assert len(asked) > 20
+        assert len(set(asked)) == len(asked)
 
 
 def test_late_rollouts_cost_less_than_those_at_once() -> None:

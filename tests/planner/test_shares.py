@@ -70,9 +70,9 @@ def test_limits_hold_for_both_together() -> None:
         (result,) = solver.solve_many(domain, [start], Budget(max_expansions=limit))
         assert result.outcome is Outcome.OUT_OF_EXPANSIONS
         assert result.statistics.expansions == limit
-        (result,) = solver.solve_many(domain, [start], Budget(max_memory=20_000))
+        (result,) = solver.solve_many(domain, [start], Budget(max_memory=4_000))
         assert result.outcome is Outcome.OUT_OF_MEMORY
-        assert 10_000 < result.statistics.peak_bytes < 40_000
+        assert 2_000 < result.statistics.peak_bytes < 12_000
 
 
 def test_results_are_the_same_again_and_do_not_depend_on_the_other_levels() -> None:
@@ -95,6 +95,19 @@ def test_an_incomplete_search_leaves_the_rest_to_the_other() -> None:
     assert_right(world, world.grid(0), result, True)
     (result,) = shared(incomplete, incomplete).solve_many(world, [world.grid(0)], NO_LIMITS)
     assert result.outcome is Outcome.UNSOLVED_INCOMPLETE
+
+
+def test_a_search_without_memory_leaves_the_rest_to_the_other() -> None:
+    """The memory of a search that gave up is free again."""
+    domain = TinyTiles()
+    start = next(s for s in domain.all_states()[300:] if domain.solvable(s))
+    alone = SearchSolver(low_level(domain), "levin_ts")
+    (needed,) = alone.solve_many(domain, [start], NO_LIMITS)
+    limit = Budget(max_memory=needed.statistics.peak_bytes + 1)
+    wasteful = SearchSolver(misleading(domain, "rubbish", heuristic=None), "levin_ts")
+    for solver in (shared(wasteful, alone), shared(alone, wasteful)):
+        (result,) = solver.solve_many(domain, [start], limit)
+        assert_right(domain, start, result, True)
 
 
 @pytest.mark.parametrize("error", [StopSearch, KeyboardInterrupt])

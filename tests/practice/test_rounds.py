@@ -25,6 +25,7 @@ from hips.practice.config import RoundsConfig
 from hips.practice.journal import Entry, Exam, Journal
 from hips.practice.rounds import PracticeJob, practise
 from hips.seeding import stream
+from hips.training import scoring
 from hips.training.config import default_config, override
 from hips.training.run import TrainingJob
 from tests.training.conftest import take_few_samples
@@ -99,7 +100,7 @@ class Killed(BaseException):
     ["train"]
     + [
         pytest.param(other, marks=pytest.mark.slow)
-        for other in ("search", "material", "examine", "publish")
+        for other in ("search", "material", "score", "examine", "publish")
     ],
 )
 def test_a_kill_at_any_step_changes_nothing(
@@ -112,21 +113,25 @@ def test_a_kill_at_any_step_changes_nothing(
         "train": "_train",
         "examine": "_examine",
         "publish": "_publish",
+        "score": "score",
     }[moment]
-    original = getattr(practice.Practice, name)
+    where: Any = scoring if moment == "score" else practice.Practice
+    original = getattr(where, name)
     calls = 0
 
-    def killed(self: practice.Practice, *arguments: Any) -> Any:
+    def killed(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
-        result = original(self, *arguments)
-        if moment == "publish" or (arguments and arguments[0] == 2):
+        if moment == "score" and calls == 3:  # the model is there, its scores are not
+            raise Killed
+        result = original(*arguments, **options)
+        if moment == "publish" or (len(arguments) > 1 and arguments[1] == 2):
             raise Killed
         return result
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(practice.Practice, name, killed)
+        patch.setattr(where, name, killed)
         with pytest.raises(Killed):
             run(out)
     assert calls
@@ -135,8 +140,41 @@ def test_a_kill_at_any_step_changes_nothing(
     model, _ = run(out, resume=True)
     for place in ("model", "round-01/training/model", "round-02/training/model"):
         assert sha256(out / place / WEIGHTS) == sha256(whole / place / WEIGHTS), place
+        assert "exam" in read_card(out / place).facts
     assert model == out / "model"
     assert lines(out) == lines(whole)
+
+
+def test_cards_keep_the_data_of_all_trainings_before(whole: Path) -> None:
+    """A round starts from the best model before it, and says what that one learned from."""
+    for number in (1, 2):
+        facts = read_card(whole / f"round-{number:02d}" / "training" / "model").facts
+        depth = 0
+        while "before" in facts:
+            facts, depth = facts["before"], depth + 1
+        assert 1 <= depth <= number
+        assert facts["data"]["demonstrations"] == 40
+
+
+@pytest.mark.parametrize(
+    ("rounds", "message"),
+    [
+        (replace(FEW, parts=("verifier",)), "names 'verifier', which is not trained"),
+        (replace(FEW, training={"prior.training.pace": 1}), "pace"),
+        (replace(FEW, grades=({"height": 3},)), "keep the size"),
+    ],
+)
+def test_wrong_rounds_are_refused_before_the_first_training(
+    rounds: RoundsConfig, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run(tmp_path / "run", rounds)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_limit_of_minutes_does_not_go_with_rounds(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not go with rounds"):
+        run(tmp_path / "run", limit_minutes=5.0)
 
 
 @pytest.mark.slow

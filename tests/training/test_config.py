@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from hips import domains, parts
+from hips.engines import LocalEngine
 from hips.errors import ConfigError
 from hips.planner.settings import Settings
 from hips.training.config import (
@@ -18,7 +19,7 @@ from hips.training.config import (
     override,
     to_json,
 )
-from hips.training.recipes import configure, read_recipe
+from hips.training.recipes import DataSource, Recipe, configure, gather, read_recipe
 from hips.training.schedule import PAPER_FACTOR, Schedule, Size
 from tests.training.conftest import SHIPPED
 
@@ -203,3 +204,40 @@ def test_every_committed_recipe_is_a_configuration(path: Path) -> None:
     config = configure(domains.create(recipe.domain), parts.known(), (), "laptop", 0, recipe)
     assert config.domain == recipe.domain
     Settings(**recipe.settings)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"training": []}, "'training' has the invalid value"),
+        ({"parts": "prior"}, "'parts' has the invalid value 'prior'"),
+        ({"seed": "1"}, "'seed' has the invalid value '1'"),
+        ({"rounds": 3}, "'rounds' has the invalid value 3"),
+        ({"colour": 1}, "Unknown setting 'colour' in the recipe"),
+        ({"data": 3}, "3 instead of a list"),
+        ({"data": [{"quality": 0.5}]}, "missing in its data"),
+        ({"data": [{"count": 0}]}, "at least 1"),
+        ({"data": [{"count": 5, "quality": 2}]}, "not in"),
+        ({"data": [{"count": 5, "number": 2}]}, "Unknown setting 'number'"),
+        ({"settings": {"top_q": 1.0}}, "top_q"),
+        ({"settings": {"top_p": 7.0}}, "top_p"),
+        ({"size": "huge"}, "huge"),
+        ({"format": 1}, "its format is 1, this version reads 2"),
+    ],
+)
+def test_what_is_wrong_with_a_recipe_shows_before_it_is_followed(
+    tmp_path: Path, content: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps({"format": 2, "domain": "sokoban", **content}))
+    with pytest.raises(ConfigError, match=message) as caught:
+        read_recipe(path)
+    assert str(path) in str(caught.value)
+
+
+def test_data_of_another_size_are_refused_before_any_are_collected(tmp_path: Path) -> None:
+    sources = (DataSource(2), DataSource(2, parameters={"height": 3}))
+    recipe = Recipe("sliding_tiles", data=sources)
+    with pytest.raises(ConfigError, match="keep the size"):
+        gather(recipe, domains.create("sliding_tiles"), tmp_path, LocalEngine())
+    assert not list(tmp_path.iterdir())

@@ -36,6 +36,7 @@ from hips.training.schedule import SIZES, Size
 
 if TYPE_CHECKING:
     from hips.practice.config import RoundsConfig
+    from hips.practice.rounds import Practice
     from hips.training.recipes import Recipe
     from hips.training.run import TrainingJob
 
@@ -156,11 +157,12 @@ class RoundOptions:
             "teacher": self.teacher,
             "levels": self.round_levels,
             "max_expansions": self.round_expansions,
-            "grades": self.grade and [parse_parameters(domain, g.split(",")) for g in self.grade],
         }
-        wanted = {name: value for name, value in given.items() if value}
+        if self.grade:
+            given["grades"] = [parse_parameters(domain, grade.split(",")) for grade in self.grade]
+        wanted = {name: value for name, value in given.items() if value is not None}
         content = {**({} if recipe is None else recipe.rounds), **wanted}
-        rounds: RoundsConfig = build(RoundsConfig, content)
+        rounds: RoundsConfig = build(RoundsConfig, content, "the settings of the rounds")
         return rounds if rounds.count else None
 
 
@@ -232,7 +234,8 @@ def train_model(
       torchrun --nproc-per-node 2 -m hips train tsp --resume
     """
     try:
-        from hips.training.recipes import read_recipe
+        from hips.engines import LocalEngine
+        from hips.training.recipes import gather, read_recipe
         from hips.training.run import MODEL, train
     except ImportError as error:
         raise MissingExtraError(f"Training ({error.name})", "train") from None
@@ -243,26 +246,34 @@ def train_model(
     practice = rounds.make(own, recipe)
     began = time.monotonic()
     job = _job(own, recipe, material, scope, run)
-    if practice is None:
-        with _resumable():
-            card = train(job).card
-            if card is not None and run.trial:
-                seconds = run.trial_seconds(time.monotonic() - began)
-                report_verdict(own, job.out / MODEL, card, seconds, job.threads)
-        if card is not None:
-            note(f"done: {job.out / MODEL}")
-            note(f"next: {_next_command(domain.plugin, own, job.out / MODEL)}")
-        return
-    from hips.engines import LocalEngine
-    from hips.practice.rounds import PracticeJob, practise
+    rehearsal = None if practice is None else _practice(job, practice, rounds.workers)
+    with _resumable():
+        if recipe is not None and not material.data:
+            gather(recipe, own, job.out, LocalEngine(run.threads or 2))
+        if rehearsal is not None:
+            model = rehearsal.run()
+        elif train(job).card is None:
+            return
+        else:
+            model = job.out / MODEL
+        if run.trial:
+            seconds = run.trial_seconds(time.monotonic() - began)
+            report_verdict(own, model, read_card(model), seconds, job.threads)
+    note(f"done: {model}")
+    note(f"next: {_next_command(domain.plugin, own, model)}")
 
-    best = practise(PracticeJob(job, practice, LocalEngine(rounds.workers), note))
-    note(f"done: {best}")
+
+def _practice(job: TrainingJob, rounds: RoundsConfig, workers: int) -> Practice:
+    """Rounds of practice around a training; what is wrong with their settings shows here."""
+    from hips.engines import LocalEngine
+    from hips.practice.rounds import Practice, PracticeJob
+
+    return Practice(PracticeJob(job, rounds, LocalEngine(workers), note))
 
 
 @contextmanager
 def _resumable() -> Iterator[None]:
-    """Says how to go on if Ctrl-C ends what it encloses."""
+    """After an interruption of what it encloses, names the command that continues."""
     try:
         yield
     except (KeyboardInterrupt, SystemError) as error:
@@ -294,11 +305,10 @@ def _job(
     scope: ScopeOptions,
     run: RunOptions,
 ) -> TrainingJob:
-    """The training of the options; collects the demonstrations of the recipe first."""
+    """The training of the options, on demonstrations that the recipe may still have to collect."""
     from hips import parts
-    from hips.engines import LocalEngine
     from hips.parts.blocks.config import mixes
-    from hips.training.recipes import configure, gather
+    from hips.training.recipes import configure, folders_of
     from hips.training.run import TrainingJob
     from hips.training.survey import take_survey
 
@@ -324,7 +334,7 @@ def _job(
     folder = run.out or Path("runs") / domain.name
     folders = list(material.data or ())
     if recipe is not None and not folders:
-        folders = gather(recipe, domain, folder, LocalEngine(run.threads or 2))
+        folders = folders_of(recipe, folder)
     return TrainingJob(
         domain=domain,
         config=config,

@@ -201,7 +201,7 @@ class Domain(ABC):
         return None
 
     def tidy(self, state: Grid, actions: Actions) -> Actions:
-        """A plan from `state` without the detours of `actions`, a plan made of macros."""
+        """A plan from `state` without the detours of the plan `actions`."""
         return actions
 
     # -- text and pictures ---------------------------------------------------------------------

@@ -16,12 +16,14 @@ from hips.arrays import Bools, Floats32, Ints32
 from hips.errors import ContractError
 from hips.planner.graph_kernels import next_layer, split_layer
 from hips.planner.protocols import Heuristic
-from hips.planner.state_graph import Path, StateGraph
+from hips.planner.state_graph import Path, Slices, StateGraph
 
 EVENTS_PER_STATE = 4
 """Events to look for, per state of a beam."""
 NODES_PER_STATE = 512
 """States to look at for events, per state of a beam."""
+ROWS_PER_SLICE = 128
+"""States that the heuristic estimates at once: the clock is looked at in between."""
 
 
 class Beams:
@@ -42,40 +44,43 @@ class Beams:
     def search(self, best: Path, width: int) -> Iterator[None]:
         """One search, as long as it may find a path shorter than `best`.
 
-        Yields after every layer; the graph knows the shortest path.
+        Works in short slices and yields after each; the graph knows the shortest path.
         """
         layer = np.zeros(1, dtype=np.int32)
         self._seen = np.zeros(self.graph.capacity, dtype=np.bool_)
         for depth in range(1, len(best)):
             self._seen[layer] = True
-            children = self._next(layer, depth)
+            children = yield from self._next(layer, depth)
             yield
             best = self.graph.best() or best
             useful = self.graph.links.steps[children] < len(best) - 1
-            layer = self._narrow(children[useful & ~self.graph.goals[children]], width)
+            children = children[useful & ~self.graph.goals[children]]
+            yield from self._evaluate(children)
+            layer = self._narrow(children, width)
             if not len(layer):
                 return
 
-    def _next(self, layer: Ints32, depth: int) -> Ints32:
+    def _next(self, layer: Ints32, depth: int) -> Slices[Ints32]:
         """The outcomes of events near a layer; its successors where there are none."""
         if self._has_events:
-            events = self._events(layer)
+            events = yield from self._events(layer)
             self._has_events = depth > 1 or len(events) > 0
             if self._has_events:
                 return events
             self._seen[:] = False
             self._seen[layer] = True
-        self.graph.expand_new(layer)
+        yield from self.graph.expand_in_slices(layer)
         return next_layer(self.graph.links.successors, layer, self._seen)
 
-    def _events(self, layer: Ints32) -> Ints32:
+    def _events(self, layer: Ints32) -> Slices[Ints32]:
         """States after the nearest steps that cannot be undone at once."""
         graph = self.graph
         outcomes: list[Ints32] = []
         wanted, allowed = EVENTS_PER_STATE * len(layer), NODES_PER_STATE * len(layer)
         while len(layer) and wanted > 0 and allowed > 0:
-            graph.expand_new(layer)
-            graph.expand_new(next_layer(graph.links.successors, layer, self._seen))
+            yield from graph.expand_in_slices(layer)
+            beyond = next_layer(graph.links.successors, layer, self._seen)
+            yield from graph.expand_in_slices(beyond)
             layer, found = split_layer(graph.links.successors, layer, self._seen)
             outcomes.append(found)
             wanted, allowed = wanted - len(found), allowed - len(layer)
@@ -83,18 +88,19 @@ class Beams:
 
     def _narrow(self, nodes: Ints32, width: int) -> Ints32:
         """The nodes of the shortest expected plans."""
-        expected = self.graph.links.steps[nodes] + self._distances(nodes)
+        expected = self.graph.links.steps[nodes] + self._h[nodes]
         return nodes[np.argsort(expected, kind="stable")[:width]]
 
-    def _distances(self, nodes: Ints32) -> Floats32:
-        """Estimates of nodes, each computed once."""
+    def _evaluate(self, nodes: Ints32) -> Slices[None]:
+        """Estimates nodes, each once."""
         new = nodes[~self._has_h[nodes]]
-        if len(new):
-            values = np.asarray(self.heuristic.distances(self.graph.states(new)))
-            if values.shape != new.shape:
+        for first in range(0, len(new), ROWS_PER_SLICE):
+            rows = new[first : first + ROWS_PER_SLICE]
+            values = np.asarray(self.heuristic.distances(self.graph.states(rows)))
+            if values.shape != rows.shape:
                 raise ContractError(
-                    f"a heuristic must return [{len(new)}], got {list(values.shape)}"
+                    f"a heuristic must return [{len(rows)}], got {list(values.shape)}"
                 )
-            self._h[new] = np.nan_to_num(values)
-            self._has_h[new] = True
-        return self._h[nodes]
+            self._h[rows] = np.nan_to_num(values)
+            self._has_h[rows] = True
+            yield

@@ -12,14 +12,17 @@ import numpy as np
 from hips.arrays import Actions, Grid
 from hips.domains.base import Domain, replay
 from hips.planner.budget import available_bytes
+from hips.planner.macros import DomainEstimate, has_estimate
 from hips.planner.protocols import Heuristic
 from hips.planner.result import FoundPlan, Result, Segment
-from hips.planner.shortcuts import shortcuts
+from hips.planner.shortcuts import Guide, shortcuts
 from hips.planner.state_graph import GraphFullError, Path, StateGraph
 from hips.planner.validate import is_plan
 
 MAX_BYTES = 1 << 30
 """Memory of the states around a plan, unless less is allowed or free."""
+WIDE = 512
+"""Width of the first beam along a domain's own estimate."""
 
 
 class Improvement:
@@ -33,7 +36,8 @@ class Improvement:
 
     Args:
         result: a result with its level and domain.
-        heuristic: guides the search for better plans; None searches without.
+        heuristic: guides the search for better plans beside what the domain knows; None leaves
+            it to that.
         max_memory: bytes of the states kept, if less than `MAX_BYTES`.
     """
 
@@ -74,7 +78,15 @@ class Improvement:
         actions = graph.domain.spec.action_indices(self.result.plan)
         best = lay_out(graph, actions)
         yield best
-        yield from shortcuts(graph, best, self.heuristic)
+        tidied = graph.domain.tidy(graph.states(slice(0, 1))[0], best.actions)
+        if len(tidied) < len(best):
+            yield (best := lay_out(graph, tidied))
+        yield from shortcuts(graph, best, self._guides(graph.domain))
+
+    def _guides(self, domain: Domain) -> list[Guide]:
+        """What the domain knows, which is cheap and so guides wide beams, then ĥ."""
+        own = [Guide(DomainEstimate(domain), WIDE)] if has_estimate(domain) else []
+        return own if self.heuristic is None else [*own, Guide(self.heuristic)]
 
     def _keep(self, path: Path, moment: float, report: Callable[[Result], None] | None) -> bool:
         """Keeps a shorter plan; False if it fails on replay, so that no later one is trusted."""
@@ -96,7 +108,7 @@ class Improvement:
 
 
 def lay_out(graph: StateGraph, actions: Actions) -> Path:
-    """Enters the states of a plan into a graph; returns the plan without loops and detours."""
+    """Enters the states of a plan into a graph; returns a shortest path among all it has."""
     start = graph.states(slice(0, 1))[0]
     graph.expand_new(np.unique(graph.add(replay(graph.domain, start, actions))))
     best = graph.best()

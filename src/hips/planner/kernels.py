@@ -176,6 +176,7 @@ def intern(table: Table, slots: Ints, origins: Bytes, packed: Bytes) -> tuple[In
             nodes[node].slot = slots[m]
             nodes[node].origin = origins[m]
             nodes[node].status = FRESH
+            nodes[node].kind = -1  # without an edge there are no actions to log or to compact
             nodes[node].h = 0.0
             nodes[node].guessed = False
             _link(table, node, code)

@@ -19,7 +19,7 @@ from hips.planner.heaps import CLOSED, MODEL, NONE, PENDING, REJECTED, TRUE, WAI
 from hips.planner.kernels import Edges
 from hips.planner.keys import Keys
 from hips.planner.ledger import Ledger
-from hips.planner.nodes import NodeTable
+from hips.planner.nodes import ROOT, NodeTable
 from hips.planner.protocols import DynamicsMode
 from hips.planner.rollouts import Rollouts
 
@@ -71,8 +71,8 @@ class PendingNodes:
                 continue
             twins = self._twins(ids[rows], np.full(len(rows), origin, dtype=np.uint8))
             known = (twins != NONE) & (nodes["guessed"][twins] == 0)
-            # A twin made by the same batch is not evaluated yet.
-            known &= ~np.isin(twins, ids[wanted])
+            # A root is never evaluated, and a twin made by the same batch is not yet.
+            known &= (nodes["kind"][twins] != ROOT) & ~np.isin(twins, ids[wanted])
             nodes["h"][ids[rows[known]]] = nodes["h"][twins[known]]
             wanted = wanted.copy()
             wanted[rows[known]] = False

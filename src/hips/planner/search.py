@@ -25,6 +25,7 @@ from hips.planner.options import SearchOptions
 from hips.planner.outcomes import Outcome
 from hips.planner.pending import PendingNodes
 from hips.planner.plans import Plans
+from hips.planner.protocols import DynamicsMode
 from hips.planner.result import Result, Statistics
 from hips.planner.rounds import (
     Observer,
@@ -328,6 +329,7 @@ class Search:
             goals &= ~children.pending
             new = fresh & children.pending
             self.pending.close_known(ids[new], parents[new])
+        if children.pending is not None or self.expander.mode is DynamicsMode.HYBRID:
             wanted = self.pending.share_h(ids, wanted)
         self.estimates.estimate(ids, parents, wanted, children)
         watch.lap("heuristic")

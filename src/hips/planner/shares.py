@@ -23,6 +23,8 @@ from hips.planner.rounds import Observer
 from hips.planner.search import Search
 from hips.planner.solvers import SearchSolver
 
+_GIVEN_UP = (Outcome.UNSOLVED_INCOMPLETE, Outcome.OUT_OF_MEMORY)
+"""Outcomes that leave the level to the other search; a search that ends returns its memory."""
 EXPANSION_PRICE = 10
 """Rows of a network that take as long as the other work of an expansion: a call of each network,
 steps and bookkeeping. A rough figure for the shipped models; the bound holds for any."""
@@ -75,7 +77,7 @@ class SharedSolver:
             if not ended:
                 continue
             going.remove(search)
-            if ended[0].outcome is not Outcome.UNSOLVED_INCOMPLETE or not going:
+            if ended[0].outcome not in _GIVEN_UP or not going:
                 return replace(ended[0], statistics=_sum([_spent(one) for one in searches]))
 
 

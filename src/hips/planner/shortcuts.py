@@ -1,14 +1,15 @@
 """Shorter plans: shortest paths through a growing graph of states around the best plan.
 
-Two strategies grow the graph in turn. The first expands all states within one step of the plan,
-then within two, and so on. The second is a beam search from the start, with a wider beam each time.
-Both see what the other has found, and every shorter path in the graph is a better plan. The order
-of expansion does not depend on the clock.
+Several strategies grow the graph in turn. The first expands all states within one step of the plan,
+then within two, and so on. The others are beam searches from the start, with a wider beam each
+time. Each sees what the others have found, and every shorter path in the graph is a better plan.
+The order of expansion does not depend on the clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,15 +18,24 @@ from hips.planner.beams import Beams
 from hips.planner.protocols import Heuristic
 from hips.planner.state_graph import Path, StateGraph
 
-FIRST_WIDTH = 16
-"""Width of the first beam; it doubles every time."""
 FIRST_NODES = 50_000
 """Nodes that the first neighbourhood search adds; the number doubles every time."""
 
 
-def shortcuts(
-    graph: StateGraph, best: Path, heuristic: Heuristic | None = None
-) -> Iterator[Path | None]:
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """What guides beam searches.
+
+    Attributes:
+        heuristic: estimates the remaining steps.
+        width: of the first beam; it doubles every time.
+    """
+
+    heuristic: Heuristic
+    width: int = 16
+
+
+def shortcuts(graph: StateGraph, best: Path, guides: Sequence[Guide] = ()) -> Iterator[Path | None]:
     """Works in short slices; yields a shorter path, or None, after each.
 
     Ends when the path is proved to be a shortest one.
@@ -34,18 +44,18 @@ def shortcuts(
         GraphFullError: the memory is used up.
     """
     neighbourhood = Neighbourhood(graph, best)
-    beams = None if heuristic is None else Beams(graph, heuristic)
-    width, nodes = FIRST_WIDTH, FIRST_NODES
+    beams = [(Beams(graph, guide.heuristic), guide.width) for guide in guides]
+    factor = 1
     while True:
-        enough = graph.num_nodes + nodes
+        enough = graph.num_nodes + factor * FIRST_NODES
         while graph.num_nodes < enough:
             yield neighbourhood.advance()
             if neighbourhood.is_exhausted:
                 return
-        if beams is not None:
-            for _ in beams.search(neighbourhood.best, width):
+        for beam, width in beams:
+            for _ in beam.search(neighbourhood.best, factor * width):
                 yield neighbourhood.follow()
-        width, nodes = 2 * width, 2 * nodes
+        factor *= 2
 
 
 class Neighbourhood:

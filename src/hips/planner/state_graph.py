@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -11,6 +13,10 @@ from hips.arrays import Actions, Bools, Grid, Grids, Ints32
 from hips.domains.base import Domain
 from hips.planner import graph_kernels
 from hips.planner.graph_kernels import FAR, UNKNOWN, Links, Words
+
+Found = TypeVar("Found")
+Slices: TypeAlias = Generator[None, None, Found]
+"""Work in short slices with a pause after each, so that it can stop on time; returns `Found`."""
 
 FEWEST_NODES = 1 << 12
 TABLE_BYTES = 48
@@ -116,9 +122,15 @@ class StateGraph:
 
     def expand_new(self, nodes: Ints32) -> None:
         """Expands those of distinct nodes that are not expanded yet."""
+        for _ in self.expand_in_slices(nodes):
+            pass
+
+    def expand_in_slices(self, nodes: Ints32) -> Slices[None]:
+        """The same with a pause after every `chunk` of nodes."""
         new = nodes[~self.is_expanded(nodes)]
         for first in range(0, len(new), self.chunk):
             self.expand(new[first : first + self.chunk])
+            yield
 
     def best(self) -> Path | None:
         """A shortest known path to a goal."""

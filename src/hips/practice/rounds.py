@@ -75,6 +75,9 @@ class Practice:
     def __init__(self, job: PracticeJob) -> None:
         self.job, self.out, self.domain = job, job.first.out, job.first.domain
         self.grades = job.rounds.curriculum(self.domain)
+        if job.first.limit_minutes is not None:
+            raise ConfigError("A limit of minutes does not go with rounds; shorten the schedules.")
+        self._round_config(1)  # a wrong name fails here, not after the first training
         self.journal = Journal(self.out / "rounds.jsonl")
         rng = stream(job.first.config.seed, PURPOSE, "development", self.domain.name)
         self.development = self.domain.sample(rng, job.rounds.development)
@@ -201,7 +204,7 @@ class Practice:
     ) -> None:
         """Trains the model of a round; continues where an earlier run stopped."""
         folder, first = self._folder(number) / "training", self.job.first
-        if (folder / MODEL / CARD).exists():
+        if _is_finished(folder / MODEL):
             return
         material = first.data or ((self._folder(0) / "training" / "data",) if number else ())
         job = dataclasses.replace(
@@ -305,6 +308,11 @@ def shortened(part: Any, effort: float) -> Any:
                 cold_start=False,
             )
     return dataclasses.replace(part, **changes)
+
+
+def _is_finished(model: Path) -> bool:
+    """Whether a model was exported and scored; the scores come last."""
+    return (model / CARD).exists() and "exam" in read_card(model).facts
 
 
 def _described(job: TrainingJob) -> Mapping[str, Any]:

@@ -151,32 +151,48 @@ def from_json(content: Mapping[str, Any], parts: Mapping[str, Part]) -> Training
     return dataclasses.replace(config, parts=configs)
 
 
-def build(cls: Any, content: Mapping[str, Any]) -> Any:
+def build(cls: Any, content: Mapping[str, Any], where: str = "a saved configuration") -> Any:
     """A dataclass, with dataclasses as its fields, from JSON; fields left out have defaults.
+
+    Args:
+        cls: the dataclass.
+        content: values of its fields.
+        where: what holds the content, for messages.
 
     Raises:
         ConfigError: the content is not that of such a dataclass.
     """
     if not isinstance(content, Mapping):
-        raise ConfigError(f"A saved configuration has {content!r} instead of settings.")
+        raise ConfigError(f"There is {content!r} instead of settings in {where}.")
     hints = typing.get_type_hints(cls)
     known = {item.name for item in dataclasses.fields(cls)}
     unknown = set(content) - known
     if unknown:
-        raise ConfigError(f"Unknown setting '{sorted(unknown)[0]}' in a saved configuration.")
+        raise ConfigError(f"Unknown setting '{sorted(unknown)[0]}' in {where}.")
     values = {
-        name: build(hints[name], value)
+        name: build(hints[name], value, where)
         if dataclasses.is_dataclass(hints[name])
-        else _checked(name, value, hints[name])
+        else _checked(name, value, hints[name], where)
         for name, value in content.items()
     }
-    return cls(**values)
+    try:
+        return cls(**values)
+    except TypeError as error:
+        raise ConfigError(f"Settings are missing in {where} ({error}).") from None
 
 
-def _checked(name: str, value: Any, hint: Any) -> Any:
+def _checked(name: str, value: Any, hint: Any, where: str) -> Any:
     """The value, if it is valid for a setting of type `hint`."""
-    kinds: dict[Any, Any] = {int: int, float: (int, float), bool: bool, str: str}
-    odd = hint in kinds and not isinstance(value, kinds[hint])
-    if odd or (hint in (int, float) and isinstance(value, bool)):
-        raise ConfigError(f"'{name}' has the invalid value {value!r} in a saved configuration.")
-    return value
+    kinds: dict[Any, Any] = {
+        int: int,
+        float: (int, float),
+        bool: bool,
+        str: str,
+        tuple: (list, tuple),
+        Mapping: Mapping,
+    }
+    kind = typing.get_origin(hint) or hint
+    odd = kind in kinds and not isinstance(value, kinds[kind])
+    if odd or (kind in (int, float) and isinstance(value, bool)):
+        raise ConfigError(f"'{name}' has the invalid value {value!r} in {where}.")
+    return tuple(value) if kind is tuple else value

@@ -13,7 +13,8 @@ from hips.domains.base import Domain
 from hips.engines import Engine
 from hips.errors import ConfigError
 from hips.files import read_json
-from hips.training.config import TrainingConfig, default_config, override
+from hips.planner.settings import Settings
+from hips.training.config import TrainingConfig, build, default_config, override
 from hips.training.contract import Part
 from hips.training.schedule import SIZES, Size
 from hips.training.survey import Survey
@@ -37,6 +38,15 @@ class DataSource:
     quality: float = 1.0
     seed: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or self.seed < 0:
+            raise ConfigError(
+                f"{self.count} demonstrations of the seed {self.seed} cannot be collected; give "
+                "at least 1, and a seed of 0 or more."
+            )
+        if not 0.0 <= self.quality <= 1.0:
+            raise ConfigError(f"A quality of {self.quality} is not in [0, 1].")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +99,47 @@ def read_recipe(path: Path) -> Recipe:
         )
     own = {key: value for key, value in content.items() if key != "format"}
     try:
-        sources = tuple(DataSource(**source) for source in own.pop("data", ()))
-        recipe = Recipe(**{**own, "data": sources, "parts": tuple(own.get("parts", ()))})
+        sources = [build(DataSource, one, "its data") for one in _listed(own.pop("data", ()))]
+        recipe: Recipe = build(Recipe, {**own, "data": sources}, "the recipe")
+        Settings(**recipe.settings)
     except TypeError as error:
         raise ConfigError(f"{path}: not a recipe of this version ({error}).") from None
+    except ConfigError as error:
+        raise ConfigError(f"{path}: not a recipe of this version. {error}") from None
     if recipe.size not in SIZES:
         raise ConfigError(f"{path}: unknown size '{recipe.size}'. Available: {', '.join(SIZES)}.")
     return recipe
 
 
-def gather(recipe: Recipe, domain: Domain, out: Path, engine: Engine) -> list[Path]:
-    """Collects the demonstrations of a recipe, or what an earlier run has not; their folders."""
-    folders = []
-    for index, source in enumerate(recipe.data):
-        own = domains.create(domain.name, **{**domain.parameters(), **source.parameters})
-        folder = out / f"data-{index}"
-        data.collect(own, source.count, source.seed, folder, source.quality, engine)
-        folders.append(folder)
-    return folders
+def _listed(found: Any) -> Sequence[Any]:
+    if not isinstance(found, list | tuple):
+        raise ConfigError(f"There is {found!r} instead of a list of data.")
+    return found
+
+
+def folders_of(recipe: Recipe, out: Path) -> list[Path]:
+    """Where the demonstrations of a recipe are, once they are collected."""
+    return [out / f"data-{index}" for index in range(len(recipe.data))]
+
+
+def gather(recipe: Recipe, domain: Domain, out: Path, engine: Engine) -> None:
+    """Collects the demonstrations of a recipe, or what an earlier run has not.
+
+    Raises:
+        ConfigError: parameters of some data change the size of the grids.
+    """
+    own = [
+        domains.create(domain.name, **{**domain.parameters(), **source.parameters})
+        for source in recipe.data
+    ]
+    for one, source in zip(own, recipe.data, strict=True):
+        if one.spec != domain.spec:
+            raise ConfigError(
+                f"The data of {dict(source.parameters)} have grids {one.spec.shape}, not "
+                f"{domain.spec.shape}; use parameters that keep the size."
+            )
+    for one, source, folder in zip(own, recipe.data, folders_of(recipe, out), strict=True):
+        data.collect(one, source.count, source.seed, folder, source.quality, engine)
 
 
 def configure(

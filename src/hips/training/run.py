@@ -49,6 +49,8 @@ from hips.training.workshop import Workshop
 
 MODEL = "model"
 CALIBRATED = 768
+HISTORY = ("data", "labels", "rounds", "best_round", "before")
+"""Facts of a warm start that the card of the new model keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +254,9 @@ def _finish(
         facts["labels"] = workshop.labels.origin
     if job.recipe:
         facts["recipe"] = dict(job.recipe)
+    if start is not None:
+        earlier = start.bundle.card.facts
+        facts["before"] = {key: earlier[key] for key in HISTORY if key in earlier}
     card = export_model(workshop, reports, start, out, job.settings, facts)
     reporter.message("scoring the model on held-out demonstrations")
     model, count = bundles.load(out, job.domain), scoring.DEFAULT_DEMONSTRATIONS

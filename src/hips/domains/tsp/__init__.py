@@ -12,7 +12,7 @@ import numpy as np
 from hips.arrays import Actions, Bools, Floats, Grid, Grids, Image, Scores
 from hips.domains import _pddl, register
 from hips.domains._geometry import dihedral
-from hips.domains.base import Domain, GridSpec, Preset, Symmetry
+from hips.domains.base import Domain, GridSpec, Preset, Symmetry, replay
 from hips.domains.defaults import export_text, require_format
 from hips.domains.records import Level
 from hips.domains.tsp import estimates, expert, kernels, levels, pddl, tsplib
@@ -111,6 +111,11 @@ class TravellingSalesman(Domain):
     def estimate(self, states: Grids) -> Floats:
         """Length of a minimum spanning tree over agent, unvisited cities and start."""
         return estimates.estimate(self._flat(states), self.size)
+
+    def tidy(self, state: Grid, actions: Actions) -> Actions:
+        """The tour of a plan, shortened by 2-opt and or-opt."""
+        passed = [kernels.find_agent(cells) for cells in self._flat(replay(self, state, actions))]
+        return expert.tidy(self._flat(state[None])[0], self.size, np.array(passed, dtype=np.int64))
 
     def symmetries(self) -> tuple[Symmetry, ...]:
         """The seven rotations and reflections."""

@@ -25,6 +25,18 @@ def plan(cells: Cells, size: int, rng: np.random.Generator, quality: float) -> I
     return walk_tour(find_agent(cells), start, cities, size, at_random, choices)
 
 
+def tidy(cells: Cells, size: int, passed: Ints) -> Ints:
+    """Actions of a walk from a flat grid that takes its cities as a walk through `passed` does.
+
+    2-opt and or-opt change their order where that shortens the tour.
+    """
+    visits = passed[cells[passed] == CITY]
+    cities = visits[np.sort(np.unique(visits, return_index=True)[1])]
+    start = int(np.flatnonzero(cells % AGENT == START)[0])
+    never, choices = np.zeros(len(cities), dtype=np.bool_), np.zeros(len(cities))
+    return walk_tour(find_agent(cells), start, cities, size, never, choices, True)
+
+
 @numba.njit(cache=True, nogil=True)
 def walk_tour(
     agent: int,
@@ -33,6 +45,7 @@ def walk_tour(
     size: int,
     at_random: npt.NDArray[np.bool_],
     choices: npt.NDArray[np.float64],
+    given_order: bool = False,
 ) -> Ints:
     """Walks from `agent` through all `cities` to `start` (cell indices).
 
@@ -43,6 +56,7 @@ def walk_tour(
         size: side of the grid.
         at_random: `[k]`, whether leg i leads to a random city.
         choices: `[k]`, which one, as a number in [0, 1).
+        given_order: whether the tour starts as the order of `cities`, to be improved locally.
     """
     count = len(cities)
     nodes = np.concatenate((cities, np.array([start, agent], dtype=np.int64)))
@@ -54,7 +68,9 @@ def walk_tour(
     path = np.empty(count + 2, dtype=np.int64)
     path[0], path[-1] = count + 1, count
     path[1:-1] = np.arange(count)
-    if not at_random.all():
+    if given_order:
+        improve(path, rows, columns)
+    elif not at_random.all():
         path = optimise(path, rows, columns)
     legs = 0
     while len(path) > 2:
