@@ -272,7 +272,7 @@ def test_a_killed_training_resumes_to_the_same_weights(tmp_path: Path) -> None:
     subprocess.run([*command(*TILES), "--out", str(tmp_path / "whole")], check=True)
     process = subprocess.Popen([*command(*TILES), "--out", str(tmp_path / "cut")])
     rows = tmp_path / "cut" / "metrics.jsonl"
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 900
     while time.monotonic() < deadline:
         if rows.exists() and '"stage": "subgoals.continuous"' in rows.read_text():
             break
