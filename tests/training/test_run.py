@@ -260,6 +260,14 @@ def test_too_few_demonstrations_are_refused(tmp_path: Path) -> None:
         train(job)
 
 
+def test_damaged_labels_are_refused_before_the_collection(tmp_path: Path) -> None:
+    (tmp_path / "labels.npz").write_bytes(b"no labels")
+    job = line_job(tmp_path / "run", "dynamics", labels=[tmp_path / "labels.npz"])
+    with pytest.raises(DatasetError, match="not a file of labelled states"):
+        train(job)
+    assert not (tmp_path / "run" / "data").exists()
+
+
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", *arguments, "--size", "smoke", "--threads", "1"]
 
