@@ -50,18 +50,18 @@ def test_a_lookup_waits_for_a_load_in_another_thread() -> None:
 
     def modules() -> tuple[str, ...]:
         begun.set()
-        go_on.wait(30)
+        go_on.wait(300)
         registry.register("plum")("blue")
         return ()
 
     registry: Registry[str] = Registry("fruit", modules)
     with ThreadPoolExecutor(2) as threads:
         loading = threads.submit(registry.load)
-        begun.wait(30)
+        begun.wait(300)
         found = threads.submit(registry.get, "plum")
         go_on.set()
-        loading.result(30)
-        assert found.result(30) == "blue"
+        loading.result(300)
+        assert found.result(300) == "blue"
 
 
 def test_domains_are_created_with_variants_and_parameters() -> None:

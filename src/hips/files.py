@@ -226,20 +226,27 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def lock(descriptor: int) -> None:
-    """Locks an open file against other processes until it is closed.
+def lock(descriptor: int, place: Path) -> None:
+    """Locks an open file or folder against other processes until it is closed.
 
     Raises:
-        OSError: another process holds the lock.
+        HipsError: another process holds the lock.
     """
-    if sys.platform == "win32":
-        import msvcrt
+    try:
+        if sys.platform == "win32":
+            import msvcrt
 
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
 
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        raise HipsError(
+            f"{place}: another process is writing here; wait for it or choose another place."
+        ) from None
+    except OSError:  # not every file system has locks
+        return
 
 
 @contextmanager
@@ -256,21 +263,10 @@ def locked(folder: Path) -> Iterator[None]:
         raise _unwritable(folder, error) from error
     try:
         if descriptor is not None:
-            _lock_folder(descriptor, folder)
+            lock(descriptor, folder)
         yield
     finally:
         if descriptor is not None:
             os.close(descriptor)
         with suppress(OSError):
             folder.rmdir()
-
-
-def _lock_folder(descriptor: int, folder: Path) -> None:
-    try:
-        lock(descriptor)
-    except BlockingIOError:
-        raise HipsError(
-            f"{folder}: another process is writing here; wait for it or choose another place."
-        ) from None
-    except OSError:  # not every file system has locks
-        return

@@ -6,6 +6,7 @@ cuts off is at most a half last line, which readers skip and the next writer rem
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -15,6 +16,9 @@ from typing import IO, Any, Self
 
 from hips.errors import HipsError
 from hips.files import is_special, lock
+
+BLOCK = 1 << 16
+"""Bytes to look at together."""
 
 
 def read(handle: IO[bytes], path: Path) -> Iterator[tuple[int, Any]]:
@@ -58,14 +62,10 @@ class Appender:
         if self._special:
             return self
         try:
-            lock(self._descriptor)
-        except OSError:
+            lock(self._descriptor, self.path)
+        except HipsError:
             os.close(self._descriptor)
-            raise HipsError(
-                f"{self.path}: another process is writing here; wait for it or choose another "
-                "place with --out."
-            ) from None
-        self._drop_half_line()
+            raise
         return self
 
     def __exit__(
@@ -83,6 +83,8 @@ class Appender:
             HipsError: the file cannot be written; it then ends with the last complete line.
         """
         data = json.dumps(content, ensure_ascii=False).encode() + b"\n"
+        if not (self._special or self.written):
+            self._drop_half_line()
         end = 0 if self._special else os.fstat(self._descriptor).st_size
         try:
             while data:
@@ -90,15 +92,28 @@ class Appender:
         except OSError as error:
             if not self._special:
                 os.ftruncate(self._descriptor, end)
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            advice = "free some space and repeat" if is_full else "repeat"
             raise HipsError(
                 f"{self.path}: cannot be written ({error.strerror}). All results so far are kept; "
-                "free some space and repeat the command to continue."
+                f"{advice} the command to continue."
             ) from error
         self.written += 1
 
     def _drop_half_line(self) -> None:
-        """Removes a truncated last line."""
-        end = os.fstat(self._descriptor).st_size
-        while end and os.pread(self._descriptor, 1, end - 1) != b"\n":
-            end -= 1
+        """Removes a truncated last line.
+
+        This waits for the first line to write: until then the file may turn out not to be ours.
+
+        Raises:
+            HipsError: the last line is no truncated result.
+        """
+        size = end = os.fstat(self._descriptor).st_size
+        block = b""
+        while end and b"\n" not in block:
+            begin = max(0, end - BLOCK)
+            block, end = os.pread(self._descriptor, end - begin, begin), begin
+        end += block.rfind(b"\n") + 1
+        if end < size and os.pread(self._descriptor, 1, end) != b"{":
+            raise HipsError(f"{self.path}: ends with something that is no result.")
         os.ftruncate(self._descriptor, end)

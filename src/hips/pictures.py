@@ -56,7 +56,7 @@ def plan_frames(
 
 def save_png(image: Image, path: Path) -> None:
     """Writes an RGB picture as PNG, atomically."""
-    _require_suffix(path, ".png")
+    require_suffix(path, ".png")
     with replacing(path) as temporary:
         PillowImage.fromarray(image).save(temporary, format="PNG", optimize=True)
 
@@ -65,7 +65,7 @@ def save_gif(
     frames: Sequence[Image], path: Path, frame_milliseconds: int = FRAME_MILLISECONDS
 ) -> None:
     """Writes RGB pictures as a looping GIF that holds the last one, atomically."""
-    _require_suffix(path, ".gif")
+    require_suffix(path, ".gif")
     content = gif_bytes(frames, frame_milliseconds)
     with replacing(path) as temporary:
         temporary.write_bytes(content)
@@ -137,6 +137,7 @@ def _shared_palette(frames: Sequence[Image]) -> PillowImage.Image:
     return PillowImage.fromarray(strip).quantize(PALETTE_COLOURS, dither=PillowImage.Dither.NONE)
 
 
-def _require_suffix(path: Path, suffix: str) -> None:
+def require_suffix(path: Path, suffix: str) -> None:
+    """Rejects a file name with another ending."""
     if path.suffix.lower() != suffix:
         raise ConfigError(f"'{path.name}' must end in {suffix}.")

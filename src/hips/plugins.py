@@ -7,10 +7,12 @@ import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from hips.errors import HipsError
+from hips.errors import HipsError, is_interrupt
 from hips.files import read_text, write_text
 
 _LOADED: dict[Path, str] = {}
@@ -35,11 +37,40 @@ def load(path: Path) -> None:
     text = read_text(path)
     try:
         specification.loader.exec_module(module)
-    except HipsError:
+    except (HipsError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # SystemExit among them
         raise HipsError(f"{path}: the plug-in failed to load ({error!r}).") from error
     _LOADED[path] = text
+
+
+@contextmanager
+def blamed() -> Iterator[None]:
+    """Names the plug-in and the line that raised an unexpected error.
+
+    Nobody but the command line itself may end the program: `sys.exit(0)` in a plug-in would look
+    like success.
+    """
+    try:
+        yield
+    except (HipsError, KeyboardInterrupt, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        if is_interrupt(error):
+            raise
+        if (place := _place_in_plugin(error)) is not None:
+            raise HipsError(f"{place}: the plug-in failed ({error!r}).") from error
+        if isinstance(error, SystemExit):
+            raise HipsError(f"Something tried to end the program ({error!r}).") from error
+        raise
+
+
+def _place_in_plugin(error: BaseException) -> str | None:
+    """The innermost line of a plug-in that an error came through."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if Path(frame.filename) in _LOADED:
+            return f"{frame.filename}, line {frame.lineno}, in {frame.name}"
+    return None
 
 
 def _is_shipped(path: Path) -> bool:

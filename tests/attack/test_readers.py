@@ -15,7 +15,7 @@ import pytest
 
 from hips import data, domains
 from hips.benchmark import experiments, lines
-from hips.cli.records import Earlier, make_record
+from hips.cli.records import Earlier, Numbered, make_record
 from hips.cli.summary import Summary
 from hips.data import labels
 from hips.errors import HipsError
@@ -159,7 +159,7 @@ def test_datasets(tmp_path: Path, file: str) -> None:
 @pytest.mark.slow
 def test_results_of_solve(tmp_path: Path) -> None:
     level = TILES.sample(stream(0, "attack"), 1)[0]
-    record = make_record(TILES, 0, Planner(TILES).solve(level), "run")
+    record = make_record(TILES, Numbered(0), Planner(TILES).solve(level), "run")
     path = tmp_path / "results.jsonl"
 
     def read(mutant: bytes) -> None:

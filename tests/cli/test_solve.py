@@ -263,6 +263,11 @@ def test_gif(run: Run, tmp_path: Path) -> None:
         run("solve", "line_world", "--levels", "-", "--gif", "a.gif", stdin=LEVELS).exit_code == 0
     )
     assert (tmp_path / "a.gif").read_bytes().startswith(b"GIF")
+    refused = run(
+        "solve", "line_world", "--levels", "-", "--gif", "a.png", "--out", "r", stdin=LEVELS
+    )
+    assert "must end in .gif" in str(refused.exception)
+    assert not (tmp_path / "r").exists()  # before the first search
     run("solve", "line_world", "--levels", "-", "--gif", "b.gif", stdin="00100020\n")
     assert not (tmp_path / "b.gif").exists()
 

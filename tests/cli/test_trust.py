@@ -30,7 +30,7 @@ def hips(*words: str, cwd: Path, stdin: bytes | None = b"") -> subprocess.Comple
         cwd=cwd,
         input=stdin,
         capture_output=True,
-        timeout=120,
+        timeout=900,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
         **closed,  # type: ignore[call-overload]
     )
@@ -156,34 +156,90 @@ def test_a_broken_model_of_the_user_leaves_the_shipped_one(tmp_path: Path) -> No
 def test_a_killed_run_keeps_its_results_and_resumes(
     tmp_path: Path, number: signal.Signals, workers: str
 ) -> None:
-    options = ["solve", "sliding_tiles", "--set", "height=3", "--set", "width=3", "-n", "60"]
+    options = ["solve", "sliding_tiles", "--set", "height=3", "--set", "width=3"]
     options += ["--method", "low_level", "--out", "r.jsonl", "--workers", workers]
     options += ["--max-expansions", "1000", "--batch", "4"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "hips", *options],
+        [sys.executable, "-m", "hips", *options, "-n", "1000000"],  # it cannot end by itself
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     path = tmp_path / "r.jsonl"
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 900
     while time.monotonic() < deadline and not (path.exists() and path.stat().st_size):
         time.sleep(0.01)
     process.send_signal(number)
-    process.wait(60)
+    process.wait(900)
     if number != signal.SIGKILL:
         assert process.returncode == 130
     before = [
         json.loads(line) for line in path.read_text().splitlines(keepends=True) if line[-1:] == "\n"
     ]
-    assert 0 < len(before) < 60
+    assert before
+    total = max(record["index"] for record in before) + 20
+    options += ["-n", str(total)]
     refused = hips(*options, cwd=tmp_path)
     assert refused.returncode == 2
     assert "--resume" in refused.stderr
     assert hips(*options, "--resume", cwd=tmp_path).returncode in (0, 1)
     after = [json.loads(line) for line in path.read_text().splitlines()]
     assert after[: len(before)] == before
-    assert sorted(record["index"] for record in after) == list(range(60))
+    assert sorted(record["index"] for record in after) == list(range(total))
     other = hips(*options, "--resume", "--max-expansions", "7", cwd=tmp_path)
     assert "other settings" in other.stderr
+
+
+SMALL = ("solve", "sliding_tiles", "--set", "height=2", "--set", "width=2")
+
+
+@pytest.mark.parametrize("content", [b"1 2\n3 0", b"half", b"\x00" * 100_000])
+@pytest.mark.parametrize("more", [(), ("--resume",)])
+def test_a_file_that_holds_something_else_stays_as_it_is(
+    tmp_path: Path, content: bytes, more: tuple[str, ...]
+) -> None:
+    (tmp_path / "mine").write_bytes(content)
+    found = hips(*SMALL, "--out", "mine", *more, cwd=tmp_path)
+    assert found.returncode == 2
+    assert "Traceback" not in found.stderr
+    assert (tmp_path / "mine").read_bytes() == content
+
+
+BROKEN_PLUGIN = """
+import sys
+from dataclasses import dataclass
+from hips.domains import register
+from hips.domains.sliding_tiles import SlidingTiles
+
+@register("leaves")
+@dataclass(frozen=True)
+class Leaves(SlidingTiles):
+    '''Ends the program.'''
+
+    def step(self, states, actions):
+        sys.exit(0)
+
+@register("raises")
+@dataclass(frozen=True)
+class Raises(SlidingTiles):
+    '''Fails.'''
+
+    def step(self, states, actions):
+        raise ZeroDivisionError("oh")
+"""
+
+
+@pytest.mark.parametrize("name", ["leaves", "raises"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_plugin_that_fails_while_it_works_is_blamed(
+    tmp_path: Path, name: str, workers: str
+) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN_PLUGIN)
+    words = ("solve", name, "--set", "height=2", "--set", "width=2", "--method", "low_level")
+    words += ("--plugin", "broken.py", "-n", "2", "--batch", "1", "--workers", workers)
+    found = hips(*words, cwd=tmp_path)
+    assert found.returncode == 2
+    assert "broken.py, line " in found.stderr
+    assert "the plug-in failed" in found.stderr
+    assert "Traceback" not in found.stderr

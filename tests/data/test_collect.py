@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hips.data import collect, load
-from hips.data.shards import read_shard
+from hips.data.shards import SHARD_SIZE, read_shard
 from hips.domains import Actions, Grid
 from hips.domains.handles import DomainHandle
 from hips.engines import LocalEngine
@@ -192,11 +192,16 @@ from dataclasses import dataclass
 from hips.domains import register
 from tests.toys import LineWorld
 
+calls = 0
+
 @register("slow_line")
 @dataclass(frozen=True)
 class SlowLine(LineWorld):
     def expert(self, state, rng, quality=1.0):
-        time.sleep(float(os.environ["SLOW_LINE_DELAY"]))
+        global calls
+        calls += 1
+        if calls > int(os.environ["CALLS"]):
+            time.sleep(3600)
         return super().expert(state, rng, quality)
 """
 
@@ -206,11 +211,11 @@ def test_a_killed_collection_leaves_no_process_and_resumes(tmp_path: Path) -> No
     plugin.write_text(SLOW_PLUGIN)
     command = [sys.executable, "-m", "hips", "collect", "slow_line", "--plugin", str(plugin)]
     command += ["--count", "1500", "--seed", "4", "--workers", "2", "--out", str(out)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SLOW_LINE_DELAY": "0.002"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "CALLS": str(SHARD_SIZE + 50)}
     process = subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, start_new_session=True
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not list(out.glob("shard-*.npz")) and time.monotonic() < deadline:
         assert process.poll() is None
         time.sleep(0.02)
@@ -220,7 +225,7 @@ def test_a_killed_collection_leaves_no_process_and_resumes(tmp_path: Path) -> No
     while _members(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _members(process.pid)
-    environment["SLOW_LINE_DELAY"] = "0"
+    environment["CALLS"] = "1500"
     subprocess.run(command, env=environment, check=True, capture_output=True)
     expected = collect(LineWorld(), 1500, seed=4, out=tmp_path / "expected")
     shards = [read_shard(path) for path in sorted(out.glob("shard-*.npz"))]

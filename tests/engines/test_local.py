@@ -35,7 +35,7 @@ def emit_and_die(number: int, emit: Emit) -> None:
 
 def dawdle(number: int, emit: Emit) -> None:
     emit(number)
-    time.sleep(60 if number else 0)
+    time.sleep(3600 if number else 0)
 
 
 def run(engine: LocalEngine, work: Work[int, int], tasks: Iterable[int]) -> list[tuple[int, int]]:
@@ -90,7 +90,7 @@ def test_answers_arrive_while_their_task_still_runs() -> None:
 
     def receive(task: int, answer: int) -> None:
         found.append(answer)
-        if len(found) == 2:  # both tasks sleep for a minute now
+        if len(found) == 2:  # both tasks sleep for an hour now
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

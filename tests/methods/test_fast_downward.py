@@ -27,7 +27,7 @@ MINUTE = Budget(max_seconds=60)
 needs_planner = pytest.mark.skipif(not is_installed(), reason="extra `baselines`")
 
 
-def ends(process: int, seconds: float = 20.0) -> bool:
+def ends(process: int, seconds: float = 200.0) -> bool:
     """Whether a process ends soon: it is gone, or only waits for its new parent to notice."""
     try:
         for _ in range(round(seconds / 0.1)):

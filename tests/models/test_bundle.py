@@ -239,6 +239,18 @@ def test_unknown_models_list_what_is_installed(
         bundle.load("nothing")
 
 
+def test_a_damaged_model_of_the_user_leaves_the_built_in_one(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = copy.rename(copy.parent / "sliding_tiles")
+    monkeypatch.setenv(bundle.SEARCH_VARIABLE, str(mine.parent))
+    graph = next(iter(sorted(mine.glob("*.onnx"))))
+    graph.write_bytes(graph.read_bytes() + b"x")
+    assert bundle.find("sliding_tiles") == bundle.shipped_folder() / "sliding_tiles"
+    with pytest.raises(ModelError, match="damaged"):
+        bundle.load(mine)  # asked for by its folder
+
+
 def test_a_folder_of_models_takes_precedence(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.rename(copy, copy.parent / "sliding_tiles")
     shipped = bundle.installed()["sliding_tiles"]

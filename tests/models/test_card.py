@@ -89,6 +89,11 @@ def test_odd_fields_are_refused(field: str, odd: Any, change_card: Change) -> No
         ("configuration.horizon", 0),
         ("configuration.horizon", None),
         ("spec.height", "three"),
+        ("data", [1]),
+        ("data.demonstrations", "many"),
+        ("parts.prior.training", {"prior": "an hour"}),
+        ("parts.prior.training", {"prior": {"minutes": "many"}}),
+        ("parts.prior.training", {"prior": {"minutes": 1, "before": {"minutes": "many"}}}),
         ("files", {"prior.onnx": 3}),
     ],
 )

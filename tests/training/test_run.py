@@ -245,6 +245,14 @@ def test_unknown_stages_and_missing_ones_are_named(tmp_path: Path) -> None:
         train(needy)
 
 
+def test_damaged_labels_are_refused_before_the_collection(tmp_path: Path) -> None:
+    (tmp_path / "labels.npz").write_bytes(b"no labels")
+    job = line_job(tmp_path / "run", "dynamics", labels=[tmp_path / "labels.npz"])
+    with pytest.raises(DatasetError, match="not a file of labelled states"):
+        train(job)
+    assert not (tmp_path / "run" / "data").exists()
+
+
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", *arguments, "--size", "smoke", "--threads", "1"]
 
@@ -257,7 +265,7 @@ def test_a_killed_training_resumes_to_the_same_weights(tmp_path: Path) -> None:
     subprocess.run([*command(*TILES), "--out", str(tmp_path / "whole")], check=True)
     process = subprocess.Popen([*command(*TILES), "--out", str(tmp_path / "cut")])
     rows = tmp_path / "cut" / "metrics.jsonl"
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 900
     while time.monotonic() < deadline:
         if rows.exists() and '"stage": "subgoals.continuous"' in rows.read_text():
             break

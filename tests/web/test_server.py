@@ -29,7 +29,7 @@ DOMAINS = [  # other tests of this process may have registered more
     for name in domains.names()
     if type(domains.create(name)).__module__.startswith("hips.domains.")
 ]
-PATIENCE = 1.0
+PATIENCE = 60.0
 """Seconds after which a search without a reader has ended."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,18 @@ def find(folder: Path) -> Path:
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """All complete lines; skips a truncated last line."""
+    """All complete lines; skips a truncated last line.
+
+    Raises:
+        HipsError: a line is no result, or the archive is damaged.
+    """
+    try:
+        yield from _read(path)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise HipsError(f"{path}: the archive is damaged ({error}).") from None
+
+
+def _read(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
         for number, content in json_lines.read(handle, path):  # type: ignore[arg-type]
             try:

@@ -6,12 +6,16 @@ Every verb's module has a `register(app)`; heavy imports happen inside the verbs
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from hips import plugins
 from hips._version import __version__
 from hips.cli import (
     bench,
@@ -79,6 +83,29 @@ def _group_verbs() -> None:
 
 
 _group_verbs()
+
+
+def _contained(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The verb; what a plug-in raises in it, or its `sys.exit`, becomes an error for people."""
+
+    @functools.wraps(verb)
+    def call(*values: Any, **named: Any) -> Any:
+        with plugins.blamed():
+            return verb(*values, **named)
+
+    return call
+
+
+def _contain_verbs(group: typer.Typer) -> None:
+    for command in group.registered_commands:
+        assert command.callback is not None
+        command.callback = _contained(command.callback)
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            _contain_verbs(inner.typer_instance)
+
+
+_contain_verbs(app)
 
 
 def _print_version(requested: bool) -> None:

@@ -78,7 +78,7 @@ def _headline(name: str, card: Card) -> str:
 
 def _minutes(stage: dict[str, Any] | None) -> float:
     """Minutes of a stage, including the same stage of the warm start's model."""
-    return 0.0 if stage is None else float(stage["minutes"]) + _minutes(stage.get("before"))
+    return 0.0 if stage is None else float(stage.get("minutes", 0)) + _minutes(stage.get("before"))
 
 
 @app.command("show")

@@ -160,6 +160,10 @@ def solve_levels(
     if output.tree is not None:
         levels = list(levels)
         recorder = _recorder(own, levels, engine)
+    if output.gif is not None:
+        from hips.pictures import require_suffix
+
+        require_suffix(output.gif, ".gif")
     for target in (output.gif, output.tree):
         if target is not None:
             check_writable(target)

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, Generic
 
+from hips import plugins
 from hips.engines.base import Answer, Receive, Task, Work
 from hips.errors import ConfigError, HipsError, is_interrupt
 from hips.interrupts import blocked, leave_to_parent, shielded
@@ -167,7 +168,8 @@ def _serve(connection: Any, work: Work[Any, Any]) -> None:
         except EOFError:
             return
         try:
-            work(task, lambda answer: connection.send((ANSWER, answer)))
+            with plugins.blamed():
+                work(task, lambda answer: connection.send((ANSWER, answer)))
         except BaseException as error:
             _send_error(connection, error)
         else:

@@ -105,7 +105,8 @@ def _answers(
         raise HipsError(f"A node has hips-epsilon {__version__}; the driver has {version}.")
     plugins.load_sources(sources)
     found: list[Answer] = []
-    work(task, found.append)
+    with plugins.blamed():
+        work(task, found.append)
     return found
 
 

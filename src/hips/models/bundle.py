@@ -73,9 +73,14 @@ def installed() -> dict[str, Path]:
 
 
 def _is_readable(folder: Path) -> bool:
-    """Whether a model of the user has a valid card; warns if not, so that another one serves."""
+    """Whether a model of the user is valid; warns if not, so that another one serves.
+
+    Hashes take time, so they are compared only where a built-in model of this name can serve.
+    """
     try:
-        read_card(folder)
+        card = read_card(folder)
+        if (shipped_folder() / folder.name / CARD).exists():
+            _check_files(folder, card)
     except ModelError as error:
         logger.warning("%s Skipping this model.", error)
         return False

@@ -152,6 +152,7 @@ def _parse(content: Mapping[str, Any]) -> Card:
         files={name: _typed(name, digest, str) for name, digest in content["files"].items()},
         facts={name: value for name, value in content.items() if name not in known},
     )
+    _check_data(card.facts.get("data", {}))
     if card.horizon < 1:
         raise ValueError(f"invalid horizon {card.horizon}")
     return card
@@ -162,12 +163,28 @@ def _parse_part(name: str, content: Mapping[str, Any]) -> PartEntry:
     for field_name in ("configuration", "graphs", "training", "scores"):
         _typed(f"{name}.{field_name}", getattr(entry, field_name), dict)
     _typed(f"{name}.weights", entry.weights, str)
+    for stage, record in entry.training.items():
+        _check_stage(f"{name}.training.{stage}", record)
     for graph, files in entry.graphs.items():
         for file in (_typed(graph, files, dict)["fp32"], *files.values()):
             _typed(graph, file, str)
     for score, value in entry.scores.items():
         _typed(score, value, (int, float))
     return entry
+
+
+def _check_data(facts: Any) -> None:
+    """What the card says about its data is shown in lists of models."""
+    _typed("data", facts, dict)
+    _typed("data.demonstrations", facts.get("demonstrations", 0), int)
+
+
+def _check_stage(name: str, record: Any) -> None:
+    """A stage and those of the models it continued: their minutes are added up."""
+    while record is not None:
+        minutes = _typed(name, record, dict).get("minutes", 0)
+        _typed(f"{name}.minutes", minutes, (int, float))
+        record = record.get("before")
 
 
 def _typed(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...]) -> Any:

@@ -42,7 +42,12 @@ class OnnxGraph:
             with self._lock:
                 if self._session is None:
                     self._session = self._load()
-        outputs: list[Any] = self._session.run(None, dict(inputs))
+        try:
+            outputs: list[Any] = self._session.run(None, dict(inputs))
+        except MemoryError:
+            raise
+        except Exception as error:  # ONNX Runtime's own types
+            raise ModelError(f"{self.path}: the graph does not suit its use ({error}).") from error
         return outputs
 
     def _load(self) -> Any:

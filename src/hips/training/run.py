@@ -132,9 +132,9 @@ def train(job: TrainingJob) -> TrainedRun:
             held.enter_context(locked(job.out))
             open_run(job.out, config, job.parts, job.resume)
         group.barrier()
+        labels = load_labels(job.labels, job.domain)  # a fault is found before the collection
         with Reporter(job.out if group.rank == 0 else None) as reporter:
             demonstrations = _demonstrations(job, group, reporter)
-            labels = load_labels(job.labels, job.domain)
             workshop = _furnish(job, config, start, demonstrations, labels, group, reporter)
             before = set() if start is None else start.finished_stages()
             waiting = [
