@@ -19,7 +19,7 @@ from torch import nn
 
 import tests.toys  # noqa: F401  (registers line_world)
 from hips import domains, methods, parts
-from hips.errors import ConfigError, ModelError, UnknownNameError
+from hips.errors import ConfigError, DatasetError, ModelError, UnknownNameError
 from hips.files import sha256
 from hips.methods.planner import Choice, Planner
 from hips.models import bundle
