@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +129,10 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def install(folder: Path, **changes: Any) -> None:
-    """Installs the card of the shipped model for tiles there, with some of it changed."""
-    card = read_card(bundle.shipped_folder() / "sliding_tiles")
-    folder.mkdir(parents=True, exist_ok=True)
+    """Installs the shipped model for tiles there, with some of its card changed."""
+    shipped = bundle.shipped_folder() / "sliding_tiles"
+    card = read_card(shipped)
+    shutil.copytree(shipped, folder, dirs_exist_ok=True)
     write_card(folder, dataclasses.replace(card, **changes))
 
 
