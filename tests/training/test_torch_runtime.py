@@ -36,6 +36,7 @@ from hips.planner.budget import Budget
 from hips.planner.result import Result
 from hips.planner.settings import Settings, defaults
 from hips.seeding import stream
+from hips.training import torch_runtime
 from hips.training.config import TrainingConfig, build, default_config, override
 from hips.training.corpus import Corpus
 from hips.training.pipeline import build_networks, ordered_stages, run_stages
@@ -113,6 +114,19 @@ def answers(runtime: GraphRuntime, states: Grids, later: Grids) -> list[Array]:
         LearnedDetector(runtime).score(states, later),
         *runtime.rowwise(ENCODER, states=states, subgoals=later),
     ]
+
+
+def test_a_call_of_many_rows_is_made_some_rows_at_a_time(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = model.levels(16)
+    whole = answers(model.torch(), states, states[::-1])
+    monkeypatch.setattr(torch_runtime, "ROWS_AT_ONCE", 5)
+    cut = answers(model.torch(), states, states[::-1])
+    for expected, found in zip(whole, cut, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    nothing = model.torch().rowwise(ENCODER, states=states[:0], subgoals=states[:0])
+    assert [len(one) for one in nothing] == [0]
 
 
 def test_outputs_agree_with_onnx_runtime(model: Model) -> None:

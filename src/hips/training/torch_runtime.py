@@ -12,11 +12,14 @@ from torch import nn
 
 from hips.errors import ModelError
 from hips.models.bundle import Bundle
-from hips.models.runtime import Array, GraphRuntime
+from hips.models.runtime import Array, GraphRuntime, joined
 from hips.training.config import build
 from hips.training.contract import Part
 from hips.training.devices import choose_device
 from hips.training.weights import load_weights
+
+ROWS_AT_ONCE = 1024
+"""Rows of a call; the activations of more would not stay in a processor's cache."""
 
 
 class TorchGraph:
@@ -57,6 +60,17 @@ class TorchRuntime(GraphRuntime):
                 for graph in parts[name].graphs(network.to(device))
             }
         )
+
+    def rowwise(self, graph: str, **inputs: Array) -> list[Array]:
+        """The outputs of a graph with one row per state, computed some rows at a time."""
+        count = len(next(iter(inputs.values())))
+        pieces = [
+            super(TorchRuntime, self).rowwise(
+                graph, **{key: value[first : first + ROWS_AT_ONCE] for key, value in inputs.items()}
+            )
+            for first in range(0, max(count, 1), ROWS_AT_ONCE)
+        ]
+        return [joined(outputs) for outputs in zip(*pieces, strict=True)]
 
 
 def open_on_device(
