@@ -20,6 +20,7 @@ from hips.planner.children import Children
 from hips.planner.evaluations import Evaluation
 from hips.planner.ledger import Ledger
 from hips.planner.nodes import ROOT, NodeTable
+from hips.planner.packing import first_occurrences, pack
 from hips.planner.protocols import Heuristic, calls_of, max_decrease_of
 
 logger = logging.getLogger(__name__)
@@ -82,17 +83,32 @@ class Estimates:
         nodes["guessed"][ids] = True
 
     def _compute(self, heuristic: Heuristic, ids: Ints, states: Grids) -> None:
-        """Stores h of nodes; clamps and counts values that are not finite and non-negative."""
-        distances = np.asarray(heuristic.distances(states), dtype=np.float64)
-        if distances.shape != ids.shape:
+        """Stores h of nodes; clamps and counts values that are not finite and non-negative.
+
+        Nodes of one search with equal states, of different origins, are asked about once.
+        """
+        asked, places = self._distinct(ids, states)
+        distances = np.asarray(heuristic.distances(states[asked]), dtype=np.float64)
+        if distances.shape != asked.shape:
             raise ContractError(
-                f"a heuristic must return [{len(ids)}], got {list(distances.shape)}"
+                f"a heuristic must return [{len(asked)}], got {list(distances.shape)}"
             )
         if np.isnan(distances).any() and not self.warned:
             self.warned = True
             logger.warning("The heuristic returned NaN; the search counts it as 0.")
         sane = np.nan_to_num(distances, nan=0.0, posinf=MAX_DISTANCE).clip(0.0, MAX_DISTANCE)
-        self.table.nodes["h"][ids] = sane
-        slots = self.table.nodes["slot"][ids]
+        self.table.nodes["h"][ids] = sane[places]
+        slots = self.table.nodes["slot"][ids[asked]]
         np.add.at(self.ledger.count("clamped"), slots, sane != distances)
         np.add.at(self.ledger.count("network_rows"), slots, calls_of(heuristic))
+
+    def _distinct(self, ids: Ints, states: Grids) -> tuple[Ints, Ints]:
+        """Rows of the first of equal states of each search, and each node's place among them."""
+        everything = np.arange(len(ids))
+        origins = self.table.nodes["origin"][ids]
+        if (origins == origins[:1]).all():
+            return everything, everything  # nodes of one origin have different states
+        slots = self.table.nodes["slot"][ids].astype(np.int64)
+        first = first_occurrences(slots, pack(states))
+        asked = np.flatnonzero(first == everything)
+        return asked, np.searchsorted(asked, first)
