@@ -16,7 +16,8 @@ from hips.data.dataset import Trajectories, replay_plans, to_offsets
 from hips.data.labels import DEAD_END
 from hips.domains.base import Domain
 from hips.seeding import stream
-from hips.training.stitching import Surveyor, distances_to_goals, shorten, stitch
+from hips.training.loops import distances_to_goals
+from hips.training.stitching import Surveyor, shorten, stitch
 
 
 def surveyor(domain: Domain) -> Surveyor:

@@ -56,6 +56,8 @@ class TrainingConfig:
         demonstrations: trajectories to collect, if none are given.
         quality: of those, from 0 (wandering) to 1 (near-optimal).
         longest: steps of the longest of those; 0 for no limit.
+        cut_loops: whether what a demonstrator did between two visits of a state is cut out of the
+            demonstrations. Dynamics and distances are learned from the cut-out states, too.
         horizon: H, the maximum number of low-level steps to a subgoal.
         segmentation: how trajectories are segmented into subgoals.
         parts: the configuration of each part to train, by name.
@@ -70,6 +72,7 @@ class TrainingConfig:
     demonstrations: int = 10_000
     quality: float = 1.0
     longest: int = 0
+    cut_loops: bool = False
     horizon: int = 10
     segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
     parts: Mapping[str, Any] = field(default_factory=dict)

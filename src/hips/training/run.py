@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 
 from hips._version import __version__
-from hips.data.dataset import Demonstrations
+from hips.data.dataset import Demonstrations, Trajectories
 from hips.data.labels import StateLabels
 from hips.data.labels import load_all as load_labels
 from hips.domains.base import Domain
@@ -31,6 +31,7 @@ from hips.training.curves import draw_curves
 from hips.training.durations import spell_minutes, trial_seconds
 from hips.training.export import export_graphs
 from hips.training.loop import StageReport
+from hips.training.loops import without_loops
 from hips.training.material import collect_material, load_material
 from hips.training.pipeline import (
     build_networks,
@@ -224,18 +225,30 @@ def _furnish(
     if start is not None:
         start.load_into(networks, config)
         networks = {**networks, **start.other_networks(job.parts, networks)}
+    train, valid = (demonstrations.trajectories(split) for split in ("train", "validation"))
+    recorded = None
+    if config.cut_loops:
+        recorded = Corpus.build(train, domain), Corpus.build(valid, domain)
+        train, valid = without_loops(train), without_loops(valid)
+        reporter.message(f"cut loops out: {_share(train, recorded[0]):.0%} of the states are left")
     return Workshop(
         domain=domain,
         config=config,
         parts=job.parts,
         networks=networks,
-        train=Corpus.build(demonstrations.trajectories("train"), domain),
-        valid=Corpus.build(demonstrations.trajectories("validation"), domain),
+        train=Corpus.build(train, domain),
+        valid=Corpus.build(valid, domain),
         labels=labels,
         folder=job.out,
         group=group,
         message=reporter.message,
+        recorded=recorded,
     )
+
+
+def _share(shorter: Trajectories, recorded: Corpus) -> float:
+    """The share of recorded states that a set of shorter trajectories keeps."""
+    return len(shorter.states) / max(1, len(recorded.states))
 
 
 def _finish(

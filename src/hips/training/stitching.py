@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 
 from hips.arrays import Actions, Bools, Grids, Ints
 from hips.data.dataset import Trajectories
 from hips.data.labels import DEAD_END, StateLabels, join
 from hips.planner.packing import first_occurrences, pack
+from hips.training.loops import distances_to_goals
 
 Step: TypeAlias = Callable[[Grids, Actions], Grids]
 """The next states `[B, H, W]` of states and actions `[B]`."""
@@ -77,40 +77,6 @@ class Surroundings:
     sources: Ints
     targets: Ints
     distances: Ints
-
-
-@njit(cache=True)
-def distances_to_goals(sources: Ints, targets: Ints, goals: Bools) -> Ints:
-    """Steps from each node to the nearest goal along the edges, `[N]`; -1 where there is no way."""
-    count = len(goals)
-    starts = np.zeros(count + 1, dtype=np.int64)
-    for target in targets:
-        starts[target + 1] += 1
-    starts = np.cumsum(starts)
-    filled = starts[:-1].copy()
-    predecessors = np.empty(len(sources), dtype=np.int64)
-    for edge in range(len(sources)):
-        predecessors[filled[targets[edge]]] = sources[edge]
-        filled[targets[edge]] += 1
-    distances = np.full(count, -1, dtype=np.int64)
-    queue = np.empty(count, dtype=np.int64)
-    tail = 0
-    for node in range(count):
-        if goals[node]:
-            distances[node] = 0
-            queue[tail] = node
-            tail += 1
-    head = 0
-    while head < tail:
-        node = queue[head]
-        head += 1
-        for edge in range(starts[node], starts[node + 1]):
-            before = predecessors[edge]
-            if distances[before] < 0:
-                distances[before] = distances[node] + 1
-                queue[tail] = before
-                tail += 1
-    return distances
 
 
 def explore_surroundings(demonstrated: Grids, surveyor: Surveyor, depth: int) -> Surroundings:

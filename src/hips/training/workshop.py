@@ -71,6 +71,7 @@ class Workshop:
         folder: the folder for segmentations.
         group: this process among those of the run.
         message: prints a message to the user.
+        recorded: both splits as they were recorded, if loops were cut out of `train` and `valid`.
     """
 
     domain: Domain
@@ -83,7 +84,13 @@ class Workshop:
     folder: Path
     group: ProcessGroup
     message: Message
+    recorded: tuple[Corpus, Corpus] | None = None
     _pairs: tuple[SubgoalPairs, SubgoalPairs] | None = field(default=None)
+
+    @property
+    def visited(self) -> tuple[Corpus, Corpus]:
+        """Both splits with every state that a demonstrator visited."""
+        return self.recorded or (self.train, self.valid)
 
     def network(self, part: str) -> nn.Module:
         """The network of a part, trained or only used in this run."""

@@ -98,7 +98,7 @@ def build(workshop: Workshop) -> DynamicsStage:
     """The stage of a run."""
     dynamics = cast(DynamicsNetwork, workshop.network("dynamics"))
     config = workshop.config.parts["dynamics"]
-    return DynamicsStage(config, dynamics, workshop.train, workshop.valid)
+    return DynamicsStage(config, dynamics, *workshop.visited)
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:

@@ -14,6 +14,7 @@ from hips.parts.dynamics.adapter import LearnedDynamics
 from hips.parts.heuristic.config import HeuristicConfig
 from hips.seeding import stream
 from hips.training.corpus import Corpus, select_trajectories
+from hips.training.loops import shortest_ways
 from hips.training.stitching import Surveyor, shorten, stitch
 from hips.training.workshop import Workshop
 
@@ -41,16 +42,17 @@ def find_targets(workshop: Workshop) -> Targets:
         if labels is not None:
             found.append(labels)
         labels = join(found, {"parts": [one.origin for one in found]})
+    train, valid = workshop.visited
     return Targets(
-        _demonstrated(workshop, "train", workshop.train),
-        _demonstrated(workshop, "valid", workshop.valid),
-        labels,
+        _demonstrated(workshop, "train", train), _demonstrated(workshop, "valid", valid), labels
     )
 
 
 def _demonstrated(workshop: Workshop, split: str, corpus: Corpus) -> StateLabels:
     """The states of demonstrations with their remaining steps, by shortcuts if wanted."""
     if not _config(workshop).shortcuts:
+        if workshop.config.cut_loops:
+            return _labelled(corpus, shortest_ways(_trajectories(corpus)).remaining)
         return _labelled(corpus, corpus.remaining)
 
     def make() -> StateLabels:
@@ -62,11 +64,12 @@ def _demonstrated(workshop: Workshop, split: str, corpus: Corpus) -> StateLabels
 
 def _stitched(workshop: Workshop) -> StateLabels:
     """Labels from the surroundings of some demonstrations."""
-    config, total = _config(workshop), len(workshop.train.offsets) - 1
+    visited = workshop.visited[0]
+    config, total = _config(workshop), len(visited.offsets) - 1
     count = min(config.stitched, total)
     workshop.message(f"searching the surroundings of {count} demonstrations")
     rng = stream(workshop.config.seed, "stitched")
-    part = select_trajectories(workshop.train, rng.choice(total, size=count, replace=False))
+    part = select_trajectories(visited, rng.choice(total, size=count, replace=False))
     return stitch(_trajectories(part), _surveyor(workshop), config.stitching_depth)
 
 
