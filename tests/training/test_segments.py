@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hips.arrays import Floats, Grids
+from hips.arrays import Floats, Grids, Ints
 from hips.data.dataset import Trajectories
 from hips.seeding import stream
 from hips.training import segments
+from hips.training.lazy_segments import segment_lazily
 from hips.training.segments import (
     best_segmentation,
     discounted_returns,
@@ -46,6 +47,43 @@ def test_dynamic_programming_is_exact(steps: int, horizon: int, penalty: float, 
     )
     assert np.isclose(value[0], best)
     assert np.isclose(mean_objective(log_pi, following, offsets, penalty), best)
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    st.integers(1, 5),
+    st.floats(0.0, 3.0),
+    st.floats(0.01, 2.0),
+    st.integers(0, 10_000),
+)
+def test_scoring_few_pairs_finds_the_same_segmentation(
+    sizes: list[int], horizon: int, penalty: float, scale: float, seed: int
+) -> None:
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    log_pi = -stream(seed, "log pi").exponential(scale, size=(offsets[-1], horizon))
+    asked: list[tuple[int, int]] = []
+
+    def score(rows: Ints, subgoals: Ints) -> Floats:
+        asked.extend(zip(rows.tolist(), subgoals.tolist(), strict=True))
+        return log_pi[rows, subgoals - rows - 1]
+
+    found = segment_lazily(score, offsets, horizon, penalty)
+    following, value = best_segmentation(log_pi, offsets, penalty)
+    assert np.allclose(found.value, value)
+    assert found.following.tolist() == following.tolist()
+    assert found.scored == len(asked) == len(set(asked))
+
+
+def test_pairs_that_cannot_matter_are_not_scored() -> None:
+    """Far subgoals explain nothing here, so only the nearest of the 20 are asked about."""
+    offsets, horizon = np.array([0, 101]), 20
+
+    def score(rows: Ints, subgoals: Ints) -> Floats:
+        return -1.0 * (subgoals - rows - 1)
+
+    found = segment_lazily(score, offsets, horizon, 0.01)
+    assert (np.diff(found.following[:-1]) == 1).all()
+    assert found.scored < 3 * 100
 
 
 def _objective(

@@ -182,15 +182,20 @@ def pair_scores(score: PairScore, offsets: Ints, horizon: int) -> Floats:
     return scores
 
 
-def pair_log_pi(next_action: NextAction, data: Trajectories, horizon: int) -> Floats:
-    """Log π(a_t | s_t, s_{t+d}) for every state and d = 1 … H, `[M, H]`; −inf beyond the end."""
+def taken_log_pi(next_action: NextAction, data: Trajectories) -> PairScore:
+    """Log π(a | s, s_g) of the demonstrated action, as a score of pairs."""
 
     def score(rows: Ints, subgoals: Ints) -> Floats:
         found = next_action(data.states[rows], data.states[subgoals])
         taken: Floats = np.take_along_axis(found, data.actions[rows][:, None], axis=1)[:, 0]
         return taken
 
-    return pair_scores(score, data.offsets, horizon)
+    return score
+
+
+def pair_log_pi(next_action: NextAction, data: Trajectories, horizon: int) -> Floats:
+    """Log π(a_t | s_t, s_{t+d}) for every state and d = 1 … H, `[M, H]`; −inf beyond the end."""
+    return pair_scores(taken_log_pi(next_action, data), data.offsets, horizon)
 
 
 @njit(cache=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ from hips.training.segmenters import SegmentationTask, find_segmenter
 from hips.training.torch_runtime import TorchRuntime
 
 MAX_VALIDATION = 500
+VALIDATION_SHARE = 0.1
+"""Trajectories segmented for validation, per training trajectory, where segmenting is costly."""
 Message = Callable[[str], None]
 
 
@@ -112,9 +115,11 @@ class Workshop:
         """Training and validation pairs of states and next subgoals; cached in the run folder."""
         if self._pairs is None:
             segmenter = find_segmenter(self.config.segmentation.method, self.parts.values())
-            most = self.config.segmentation.most
-            train = self._some(self.train, most) if segmenter.costly else self.train
-            valid = self._some(self.valid, MAX_VALIDATION)
+            train, most = self.train, MAX_VALIDATION
+            if segmenter.costly:
+                train = self._some(train, self.config.segmentation.most)
+                most = min(most, math.ceil(VALIDATION_SHARE * (len(train.offsets) - 1)))
+            valid = self._some(self.valid, most)
             self._pairs = (
                 SubgoalPairs(train, self._following("train", train)),
                 SubgoalPairs(valid, self._following("validation", valid)),

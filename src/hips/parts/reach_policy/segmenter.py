@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from hips.arrays import Ints
 from hips.parts.reach_policy.adapter import LearnedReachPolicy
+from hips.training.lazy_segments import segment_lazily
 from hips.training.segmenters import SegmentationTask
-from hips.training.segments import best_segmentation, pair_log_pi
+from hips.training.segments import taken_log_pi
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,5 +21,5 @@ class ExactSegmenter:
     def following(self, task: SegmentationTask) -> Ints:
         """The best next subgoal of every state."""
         policy, data = LearnedReachPolicy(task.runtime), task.data
-        log_pi = pair_log_pi(policy.next_action, data, task.horizon)
-        return best_segmentation(log_pi, data.offsets, task.config.penalty)[0]
+        score = taken_log_pi(policy.next_action, data)
+        return segment_lazily(score, data.offsets, task.horizon, task.config.penalty).following

@@ -1,0 +1,99 @@
+"""The exact segmentation of trajectories from few scores.
+
+Dynamic programming needs log π(a_t | s_t, s_j) of all near pairs, H rows of a network per state.
+Most of them cannot matter: log π is never positive, so a segment is worth at most what the part of
+it that is known is worth. Here a pair is scored only when the best bound depends on it. All
+trajectories advance together, one state at a time, so the network still sees large batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hips.arrays import Bools, Floats, Ints
+from hips.training.segments import PAIRS_AT_ONCE, PairScore
+
+
+@dataclass(frozen=True, slots=True)
+class Segmentation:
+    """The best segmentation from every state.
+
+    Attributes:
+        following: `[M]`, the best next subgoal of each state; itself for the last one.
+        value: `[M]`, Σ log π − α · segments from each state to the end.
+        scored: number of pairs of states that were scored.
+    """
+
+    following: Ints
+    value: Floats
+    scored: int
+
+
+def segment_lazily(score: PairScore, offsets: Ints, horizon: int, penalty: float) -> Segmentation:
+    """The segmentation that maximises Σ log π − α · segments, from every state.
+
+    Args:
+        score: log π(a | s, s_g) of the taken action, for indices of states and their subgoals.
+        offsets: `[N + 1]`, where trajectories start.
+        horizon: H, the most steps of a segment.
+        penalty: α.
+    """
+    return _Search(score, offsets, horizon, penalty).run()
+
+
+class _Search:
+    """Values and partial segments, from the ends of all trajectories backwards.
+
+    `known[j]` is Σ log π(a_t | s_t, s_j) over the steps from `reached[j]` to j: of every segment
+    that ends in j, the part that has been scored.
+    """
+
+    def __init__(self, score: PairScore, offsets: Ints, horizon: int, penalty: float) -> None:
+        self.score, self.offsets = score, offsets
+        self.horizon, self.penalty = horizon, penalty
+        count = int(offsets[-1])
+        self.following = np.arange(count)
+        self.value, self.known = np.zeros(count), np.zeros(count)
+        self.reached = np.arange(count)
+        self.scored = 0
+
+    def run(self) -> Segmentation:
+        """Settles the states of all trajectories that are 1, 2, … steps from their ends."""
+        firsts, lasts = self.offsets[:-1], self.offsets[1:] - 1
+        for distance in range(1, int((lasts - firsts).max(initial=0)) + 1):
+            inside = lasts - distance >= firsts
+            self._settle(lasts[inside] - distance, lasts[inside])
+        return Segmentation(self.following, self.value, self.scored)
+
+    def _settle(self, states: Ints, lasts: Ints) -> None:
+        """Finds the values of `states` `[B]`, whose later states have theirs."""
+        while len(states):
+            ends, bounds = self._best_ends(states, lasts)
+            exact = self.reached[ends] <= states
+            settled = states[exact]
+            self.following[settled], self.value[settled] = ends[exact], bounds[exact]
+            states, lasts, ends = states[~exact], lasts[~exact], ends[~exact]
+            self._extend(states, ends)
+
+    def _best_ends(self, states: Ints, lasts: Ints) -> tuple[Ints, Floats]:
+        """The end of the most promising segment from each state, and its bound `[B]`."""
+        ends = states[:, None] + np.arange(1, self.horizon + 1)
+        beyond: Bools = ends > lasts[:, None]
+        ends = np.where(beyond, states[:, None] + 1, ends)
+        bounds = np.where(beyond, -np.inf, self.known[ends] + self.value[ends] - self.penalty)
+        rows, best = np.arange(len(states)), bounds.argmax(axis=1)
+        return ends[rows, best], bounds[rows, best]
+
+    def _extend(self, states: Ints, ends: Ints) -> None:
+        """Scores the rest of the segments from `states` to `ends`, both `[B]`."""
+        lengths = self.reached[ends] - states
+        owners = np.repeat(np.arange(len(states)), lengths)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        rows, subgoals = states[owners] + within, ends[owners]
+        for first in range(0, len(rows), PAIRS_AT_ONCE):
+            part = slice(first, first + PAIRS_AT_ONCE)
+            np.add.at(self.known, subgoals[part], self.score(rows[part], subgoals[part]))
+        self.reached[ends] = states
+        self.scored += len(rows)
