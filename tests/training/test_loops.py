@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -58,10 +59,10 @@ def test_ways_are_simple_and_made_of_steps_that_were_taken(middles: list[list[in
     data = walks(given_walks)
     found = without_loops(data)
     for before, after in zip(given_walks, visited(found), strict=True):
-        taken = set(zip(before[:-1], before[1:], strict=True))
+        taken = set(itertools.pairwise(before))
         assert (after[0], after[-1]) == (0, 9)
         assert len(after) == len(set(after)) <= len(before)
-        assert set(zip(after[:-1], after[1:], strict=True)) <= taken
+        assert set(itertools.pairwise(after)) <= taken
     assert visited(without_loops(found)) == visited(found)
     lengths = np.diff(found.offsets) - 1
     assert (shortest_ways(data).remaining[data.offsets[:-1]] == lengths).all()
