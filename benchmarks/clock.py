@@ -23,7 +23,8 @@ from hips import domains
 from hips.arrays import Grid
 from hips.domains import Domain
 from hips.methods.base import Execution
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.models import bundle
 from hips.planner.budget import Budget
 from hips.planner.result import Result

@@ -20,8 +20,8 @@ from hips import domains
 from hips.arrays import Grid
 from hips.domains import Domain
 from hips.methods.base import Execution
+from hips.methods.choosing import Choice
 from hips.methods.jobs import SolveJob
-from hips.methods.planner import Choice
 from hips.models import bundle
 from hips.models.runtime import Precision
 from hips.planner.budget import Budget

@@ -20,8 +20,8 @@ from hips.engines import LocalEngine
 from hips.files import file_lines
 from hips.json_lines import Appender
 from hips.methods.base import Execution
+from hips.methods.choosing import Choice
 from hips.methods.jobs import SolveJob, solve_on
-from hips.methods.planner import Choice
 from hips.planner.budget import Budget
 from hips.planner.rounds import ResultObserver
 from hips.practice.exploring import Exploration, explore

@@ -19,8 +19,9 @@ from hips.domains import replay
 from hips.engines import LocalEngine
 from hips.errors import ConfigError, HipsError, ModelError
 from hips.methods.base import Execution
+from hips.methods.choosing import Choice
 from hips.methods.jobs import SolveJob, solve_on
-from hips.methods.planner import Choice, Planner
+from hips.methods.planner import Planner
 from hips.models import bundle
 from hips.models.card import WEIGHTS, read_card
 from hips.planner.result import Result
@@ -194,7 +195,8 @@ import sys
 sys.modules["torch"] = None  # importing it fails
 from pathlib import Path
 from hips import domains, plugins
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 plugins.load(Path({str(PLUGIN)!r}))
 domain = domains.create("sliding_tiles", height=2, width=3)
 planner = Planner(domain, Choice(method={METHOD!r}, model=Path({str(trained[1])!r})))

@@ -11,7 +11,8 @@ import pytest
 
 from hips import domains, methods, parts
 from hips.methods.base import Execution
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.planner.components import Components
 from hips.planner.evaluations import EVALUATIONS
 from hips.planner.outcomes import Outcome

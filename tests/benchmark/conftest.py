@@ -16,7 +16,8 @@ from hips.benchmark.experiments import CATALOGUE, Catalogue
 from hips.benchmark.tasks import Cell
 from hips.domains import Domain
 from hips.methods import jobs
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.models import bundle
 from hips.models.card import CARD, FORMAT_VERSION
 from hips.planner.components import Components

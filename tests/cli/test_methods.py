@@ -10,7 +10,8 @@ from hips import domains, methods
 from hips.benchmark.variants import Variant
 from hips.errors import ConfigError, ModelError
 from hips.methods import fast_downward, jobs
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
 from hips.planner.settings import Settings, knobs

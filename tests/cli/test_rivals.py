@@ -11,7 +11,8 @@ import pytest
 from hips import domains, methods
 from hips.arrays import Floats, Grids
 from hips.errors import ConfigError
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.models.card import read_card
 from hips.parts.verifier.adapter import LearnedVerifier
 from hips.planner.budget import Budget

@@ -17,8 +17,8 @@ from hips.engines import Engine, LocalEngine
 from hips.engines.base import Answer, Receive, Task, Work
 from hips.methods import jobs
 from hips.methods.base import Execution
+from hips.methods.choosing import Choice
 from hips.methods.jobs import SolveJob, solve_on
-from hips.methods.planner import Choice
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Result

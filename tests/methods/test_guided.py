@@ -12,7 +12,8 @@ from hips import domains
 from hips.arrays import Grid
 from hips.domains.base import Domain
 from hips.errors import ModelError
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
 from hips.planner.portfolio import Member, Portfolio

@@ -15,8 +15,8 @@ from hips.arrays import Grid
 from hips.domains.handles import DomainHandle
 from hips.engines import LocalEngine
 from hips.methods import jobs
+from hips.methods.choosing import Choice
 from hips.methods.jobs import ImproveTask, SolveJob, planner_for, solve_on
-from hips.methods.planner import Choice
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Result

@@ -6,7 +6,8 @@ import pytest
 
 from hips import domains
 from hips.methods.base import Execution
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.planner.budget import Budget
 from hips.planner.result import Result
 from hips.planner.settings import Settings

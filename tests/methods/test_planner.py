@@ -15,7 +15,8 @@ import tests.toys  # noqa: F401  (registers line_world)
 from hips import domains, methods
 from hips.errors import ConfigError, LevelError, ModelError, UnknownNameError
 from hips.methods.base import Execution
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.parts.subgoals.adapter import VqGenerator
 from hips.planner.budget import Budget
 from hips.planner.components import Components

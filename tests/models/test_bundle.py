@@ -12,7 +12,8 @@ import torch
 from hips import domains, parts
 from hips.errors import ModelError
 from hips.files import sha256
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.models import bundle
 from hips.models.card import CARD, WEIGHTS, read_card
 from hips.parts.dynamics.adapter import LearnedDynamics

@@ -13,7 +13,8 @@ import pytest
 
 from hips import domains
 from hips.errors import HipsError, ModelError
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.models import bundle
 from hips.models.card import CARD, FORMAT_VERSION, describe_spec, read_card, write_card
 from hips.training import scoring

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from hips.domains import replay
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.planner.budget import Budget
 from hips.planner.components import Components
 from hips.planner.outcomes import Outcome

@@ -262,7 +262,7 @@ def test_bad_settings_are_refused(changes: dict[str, Any], message: str) -> None
 
 def test_own_solutions_prove_dead_ends(tmp_path: Path) -> None:
     """In small Sokoban rooms a search meets states without a plan; exhausting them shows it."""
-    from hips.methods.planner import Choice
+    from hips.methods.choosing import Choice
     from hips.practice.searching import SearchPlan, Workplace, make_tasks, run_tasks
     from hips.practice.teachers import OwnSolutions
 

@@ -21,7 +21,8 @@ import tests.toys  # noqa: F401  (registers line_world)
 from hips import domains, methods, parts
 from hips.errors import ConfigError, DatasetError, ModelError, UnknownNameError
 from hips.files import sha256
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.models import bundle
 from hips.models.card import CARD, WEIGHTS, Card, read_card
 from hips.seeding import stream

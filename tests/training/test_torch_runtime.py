@@ -21,7 +21,8 @@ from hips.arrays import Grids
 from hips.cli import app
 from hips.errors import ConfigError, MissingExtraError, ModelError
 from hips.methods.base import Execution, Wiring
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.methods.wiring import search_solver
 from hips.models import bundle
 from hips.models.card import WEIGHTS, read_card

@@ -12,7 +12,7 @@ from hips import methods
 from hips.domains.base import Domain
 from hips.errors import ConfigError, HipsError
 from hips.methods.base import Execution, Method
-from hips.methods.planner import Choice, complete_settings
+from hips.methods.choosing import Choice, complete_settings
 from hips.models import bundle
 from hips.models.card import Card, read_card
 from hips.planner.components import Components

@@ -85,7 +85,7 @@ def explore_levels(
     """
     from hips.benchmark import seal
     from hips.data import labels
-    from hips.methods.planner import Choice
+    from hips.methods.choosing import Choice
     from hips.practice.exploring import Exploration, explore
     from hips.practice.lessons import LessonFiles
     from hips.practice.searching import Workplace

@@ -34,8 +34,8 @@ from hips.engines import Engine
 from hips.errors import ConfigError, LevelError, is_interrupt
 from hips.files import check_writable, write_json, write_text
 from hips.methods.base import Execution
+from hips.methods.choosing import Choice
 from hips.methods.jobs import SolveJob, solve_on
-from hips.methods.planner import Choice
 from hips.planner.options import DEFAULT_BATCH
 from hips.planner.outcomes import Outcome, exit_code
 from hips.planner.result import Result

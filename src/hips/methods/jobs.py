@@ -17,7 +17,8 @@ from hips.domains.base import Domain
 from hips.domains.handles import DomainHandle
 from hips.engines import Engine
 from hips.interrupts import shielded
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.methods.runs import Run
 from hips.planner.budget import Budget
 from hips.planner.improve import Improvement

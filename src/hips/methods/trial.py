@@ -14,7 +14,8 @@ from hips import methods
 from hips.arrays import Bools, Grid
 from hips.domains.base import Domain
 from hips.methods.base import Execution
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.models.card import Card
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome

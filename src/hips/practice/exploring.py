@@ -9,7 +9,7 @@ from hips.arrays import Grid
 from hips.data.labels import StateLabels
 from hips.domains.base import Domain
 from hips.errors import DatasetError
-from hips.methods.planner import Choice
+from hips.methods.choosing import Choice
 from hips.practice.searching import SearchPlan, Workplace, make_tasks, run_tasks
 from hips.practice.teachers import ExpertTeacher
 

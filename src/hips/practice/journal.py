@@ -12,7 +12,8 @@ from hips.arrays import Grids
 from hips.domains.base import Domain
 from hips.errors import DatasetError
 from hips.files import read_text, replacing, write_text
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.planner.budget import Budget
 
 

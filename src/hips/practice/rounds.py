@@ -27,7 +27,7 @@ from hips.data.dataset import Demonstrations, validation_split
 from hips.engines import Engine, LocalEngine
 from hips.errors import ConfigError
 from hips.files import read_json, write_json
-from hips.methods.planner import Choice
+from hips.methods.choosing import Choice
 from hips.models.card import CARD, read_card, write_card
 from hips.practice import lessons
 from hips.practice.config import RoundsConfig

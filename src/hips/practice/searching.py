@@ -16,7 +16,8 @@ from hips.domains.base import Domain
 from hips.domains.handles import DomainHandle
 from hips.engines import Engine, LocalEngine
 from hips.files import locked
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.planner.budget import Budget
 from hips.planner.result import Result
 from hips.planner.rounds import Observer, Round

@@ -14,7 +14,8 @@ from pydantic import Field
 from hips.arrays import Grid
 from hips.domains.base import Domain
 from hips.methods.base import Execution
-from hips.methods.planner import Choice, Planner
+from hips.methods.choosing import Choice
+from hips.methods.planner import Planner
 from hips.methods.runs import Ready
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
