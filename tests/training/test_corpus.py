@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hips import domains
 from hips.seeding import stream
-from hips.training.corpus import Augmenter, Corpus
+from hips.training.corpus import Augmenter, Corpus, select_trajectories
 
 
 def test_windows_end_at_the_subgoal(corpus: Corpus) -> None:
@@ -36,6 +38,17 @@ def test_augmented_steps_are_steps(name: str) -> None:
     (moved, reached), renamed = Augmenter(domain)(rng, [states, following], actions)
     assert renamed is not None
     assert (domain.step(moved, renamed) == reached).all()
+
+
+def test_demonstrations_can_stay_as_they_are(corpus: Corpus) -> None:
+    assert corpus.domain.symmetries()
+    grids, actions = [corpus.states[:20]], corpus.actions[:20]
+    turned, _ = Augmenter.of(corpus)(stream(0, "t"), grids, actions)
+    assert (turned[0] != grids[0]).any()
+    plain = select_trajectories(replace(corpus, symmetric=False), np.arange(1))
+    same, kept = Augmenter.of(plain)(stream(0, "t"), grids, actions)
+    assert (same[0] == grids[0]).all()
+    assert kept is actions
 
 
 def test_augmenting_keeps_the_filler(corpus: Corpus) -> None:

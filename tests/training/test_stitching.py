@@ -17,7 +17,7 @@ from hips.data.labels import DEAD_END
 from hips.domains.base import Domain
 from hips.seeding import stream
 from hips.training.loops import distances_to_goals
-from hips.training.stitching import Surveyor, shorten, stitch
+from hips.training.stitching import Extent, Surveyor, shorten, stitch
 
 
 def surveyor(domain: Domain) -> Surveyor:
@@ -68,7 +68,7 @@ def test_without_a_limit_the_distances_are_true_and_dead_ends_are_dead(
     small_sokoban: Domain,
 ) -> None:
     data = wandering(small_sokoban, 6, 3)
-    labels = stitch(data, surveyor(small_sokoban), depth=200)
+    labels = stitch(data, surveyor(small_sokoban), Extent(depth=200))
     assert (labels.remaining == DEAD_END).any()
     for state, remaining in zip(labels.states, labels.remaining, strict=True):
         expected = true_distance(small_sokoban, state)
@@ -83,7 +83,7 @@ def test_stitched_distances_are_between_the_truth_and_the_demonstration(
     small_sokoban: Domain,
 ) -> None:
     data = wandering(small_sokoban, 6, 4)
-    labels = stitch(data, surveyor(small_sokoban), depth=2)
+    labels = stitch(data, surveyor(small_sokoban), Extent(depth=2))
     found = {s.tobytes(): r for s, r in zip(labels.states, labels.remaining, strict=True)}
     shorter = 0
     for state, remaining in zip(data.states, data.remaining, strict=True):
@@ -124,11 +124,37 @@ def test_a_deeper_search_takes_dead_ends_back() -> None:
     shallow, deep = (
         {s.tobytes(): r for s, r in zip(labels.states, labels.remaining, strict=True)}
         for depth in (1, 8)
-        for labels in [stitch(data, surveyor(domain), depth)]
+        for labels in [stitch(data, surveyor(domain), Extent(depth))]
     )
     both = shallow.keys() & deep.keys()
     assert all(deep[s] != DEAD_END for s in both if shallow[s] != DEAD_END)
     assert any(deep[s] != DEAD_END for s in both if shallow[s] == DEAD_END)
+
+
+def test_a_wider_search_labels_states_off_the_demonstrated_way_with_what_the_return_costs() -> None:
+    domain = domains.create("sliding_tiles", height=3, width=3)
+    data = wandering(domain, 2, 5)
+    beside, beyond = (
+        {s.tobytes(): r for s, r in zip(labels.states, labels.remaining, strict=True)}
+        for spread in (1, 3)
+        for labels in [stitch(data, surveyor(domain), Extent(depth=3, spread=spread))]
+    )
+    assert beyond.keys() > beside.keys()
+    assert all(beyond[state] <= steps for state, steps in beside.items())
+    for state, steps in beyond.items():
+        truth = true_distance(domain, np.frombuffer(state, np.uint8).reshape(3, 3))
+        assert truth is not None
+        assert truth <= steps
+
+
+def test_dead_ends_are_labelled_only_if_wanted(small_sokoban: Domain) -> None:
+    data = wandering(small_sokoban, 6, 3)
+    with_them, without = (
+        stitch(data, surveyor(small_sokoban), Extent(depth=4, dead_ends=wanted))
+        for wanted in (True, False)
+    )
+    assert (with_them.remaining == DEAD_END).any()
+    assert (without.remaining == with_them.remaining[with_them.remaining != DEAD_END]).all()
 
 
 @settings(max_examples=50, deadline=None)

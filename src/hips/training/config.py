@@ -58,6 +58,9 @@ class TrainingConfig:
         longest: steps of the longest of those; 0 for no limit.
         cut_loops: whether what a demonstrator did between two visits of a state is cut out of the
             demonstrations. Dynamics and distances are learned from the cut-out states, too.
+        symmetries: whether the domain's symmetries multiply the demonstrations. Without them the
+            models keep a demonstrator's habits, such as finishing rows before columns, which the
+            search then follows without wavering between mirror images.
         horizon: H, the maximum number of low-level steps to a subgoal.
         segmentation: how trajectories are segmented into subgoals.
         parts: the configuration of each part to train, by name.
@@ -73,6 +76,7 @@ class TrainingConfig:
     quality: float = 1.0
     longest: int = 0
     cut_loops: bool = False
+    symmetries: bool = True
     horizon: int = 10
     segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
     parts: Mapping[str, Any] = field(default_factory=dict)

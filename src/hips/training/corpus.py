@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ class Corpus:
         actions: int64 `[M]`, taken in each state; -1 in a trajectory's last state.
         offsets: int64 `[N + 1]`, where each trajectory starts.
         last: int64 `[M]`, index of the last state of the same trajectory.
+        symmetric: whether the domain's symmetries of the trajectories are as good as they are.
     """
 
     domain: Domain
@@ -28,13 +29,14 @@ class Corpus:
     actions: Actions
     offsets: Ints
     last: Ints
+    symmetric: bool = True
 
     @classmethod
-    def build(cls, trajectories: Trajectories, domain: Domain) -> Corpus:
+    def build(cls, trajectories: Trajectories, domain: Domain, symmetric: bool = True) -> Corpus:
         """A corpus from replayed trajectories."""
         offsets = trajectories.offsets
         last = np.repeat(offsets[1:] - 1, np.diff(offsets))
-        return cls(domain, trajectories.states, trajectories.actions, offsets, last)
+        return cls(domain, trajectories.states, trajectories.actions, offsets, last, symmetric)
 
     @property
     def remaining(self) -> Ints:
@@ -69,12 +71,17 @@ MAX_SYMMETRIES = 8
 class Augmenter:
     """Applies a sample of the domain's symmetries, each to an equal share of a batch."""
 
-    def __init__(self, domain: Domain) -> None:
-        self.symmetries = domain.symmetries()
+    def __init__(self, domain: Domain, wanted: bool = True) -> None:
+        self.symmetries = domain.symmetries() if wanted else ()
         identity = np.arange(domain.spec.num_actions)
         tables = [identity, *(np.array(s.actions) for s in self.symmetries)]
         # One extra column maps -1, "no action", to itself.
         self.action_tables = [np.append(table, -1) for table in tables]
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Augmenter:
+        """The augmenter of a corpus, which leaves batches alone if the corpus says so."""
+        return cls(corpus.domain, corpus.symmetric)
 
     def __call__(
         self, rng: np.random.Generator, grids: list[Grids], actions: Actions | None = None
@@ -104,7 +111,13 @@ def select_trajectories(corpus: Corpus, chosen: Ints) -> Corpus:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     source = np.repeat(corpus.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
     last = np.repeat(offsets[1:] - 1, lengths)
-    return Corpus(corpus.domain, corpus.states[source], corpus.actions[source], offsets, last)
+    return replace(
+        corpus,
+        states=corpus.states[source],
+        actions=corpus.actions[source],
+        offsets=offsets,
+        last=last,
+    )
 
 
 MAX_WALK = 8

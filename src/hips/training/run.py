@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -225,10 +226,11 @@ def _furnish(
     if start is not None:
         start.load_into(networks, config)
         networks = {**networks, **start.other_networks(job.parts, networks)}
+    build = partial(Corpus.build, domain=domain, symmetric=config.symmetries)
     train, valid = (demonstrations.trajectories(split) for split in ("train", "validation"))
     recorded = None
     if config.cut_loops:
-        recorded = Corpus.build(train, domain), Corpus.build(valid, domain)
+        recorded = build(train), build(valid)
         train, valid = without_loops(train), without_loops(valid)
         reporter.message(f"cut loops out: {_share(train, recorded[0]):.0%} of the states are left")
     return Workshop(
@@ -236,8 +238,8 @@ def _furnish(
         config=config,
         parts=job.parts,
         networks=networks,
-        train=Corpus.build(train, domain),
-        valid=Corpus.build(valid, domain),
+        train=build(train),
+        valid=build(valid),
         labels=labels,
         folder=job.out,
         group=group,

@@ -4,13 +4,15 @@ The remaining steps of a wandering demonstrator are a poor estimate of the dista
 no demonstration shows a dead end. Both follow from the demonstrations and a model of the dynamics:
 one step from each demonstrated state may lead to another one, which closes a shortcut, or to a
 state that no demonstrator entered. From there the model searches on for a way back. States that
-find one get its length; those that find none within `depth` steps count as dead ends.
+find one get its length; those that find none within `depth` steps count as dead ends. Where moves
+can be undone, every state beside a demonstration has a way back; `spread` tells how far the model
+looks there all the same, so that a heuristic learns what it costs to leave the demonstrated way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -61,6 +63,21 @@ class Surveyor:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """How far the search around demonstrated states goes, and what it tells.
+
+    Attributes:
+        depth: steps at most, in search of a way back.
+        spread: steps up to which it goes on even from states that have a way back, at least 1.
+        dead_ends: whether states that find no way back are labelled as dead ends.
+    """
+
+    depth: int
+    spread: int = 1
+    dead_ends: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """Distinct states around demonstrated ones, with the steps between them.
 
@@ -79,18 +96,18 @@ class Surroundings:
     distances: Ints
 
 
-def explore_surroundings(demonstrated: Grids, surveyor: Surveyor, depth: int) -> Surroundings:
-    """Searches around demonstrated states `[M, H, W]` for ways back, at most `depth` steps away.
+def explore_surroundings(demonstrated: Grids, surveyor: Surveyor, extent: Extent) -> Surroundings:
+    """Searches around demonstrated states `[M, H, W]` for ways back.
 
-    Only states below one that has found no way yet are expanded, so the search stays narrow where
-    steps can be undone.
+    Beyond the spread only states below one that has found no way yet are expanded, so the search
+    stays narrow where steps can be undone.
     """
     states = demonstrated[_distinct(demonstrated)[0]]
     levels = np.zeros(len(states), dtype=np.int64)
     sources = targets = np.empty(0, dtype=np.int64)
     distances = np.full(len(states), -1, dtype=np.int64)
     expanded = np.arange(len(states))
-    for level in range(1, depth + 2):
+    for level in range(1, extent.depth + 2):
         following = surveyor.successors(states[expanded])
         kept, names = _distinct(np.concatenate([states, following]))
         sources = np.concatenate([sources, np.tile(expanded, surveyor.num_actions)])
@@ -102,37 +119,44 @@ def explore_surroundings(demonstrated: Grids, surveyor: Surveyor, depth: int) ->
         stranded = np.zeros(len(states), dtype=np.bool_)
         stranded[targets[distances[sources] < 0]] = True
         # The first level has only demonstrated predecessors, which all have a way.
-        open_states = (levels == level) & (distances < 0) & (stranded | (level == 1))
+        lost = (distances < 0) & (stranded | (level == 1))
+        open_states = (levels == level) & (lost | (level < extent.spread))
         expanded = np.flatnonzero(open_states)
         if not len(expanded):
             break
     return Surroundings(states, levels, sources, targets, distances)
 
 
-def label_surroundings(found: Surroundings) -> StateLabels:
+def label_surroundings(found: Surroundings, extent: Extent) -> StateLabels:
     """Labels of the states near demonstrated ones: their distances, or that they are dead ends."""
     lost = found.distances < 0
+    dead = _dead_ends(found, lost) if extent.dead_ends else np.zeros_like(lost)
+    kept = (~lost | dead) & (found.levels <= max(LABELLED_LEVELS, extent.spread))
+    remaining = np.where(dead, DEAD_END, found.distances)[kept].astype(np.int32)
+    return StateLabels(found.states[kept], remaining, {})
+
+
+def _dead_ends(found: Surroundings, lost: Bools) -> Bools:
+    """Which lost states are beside a demonstrated one, or a few steps below such a one."""
     dead = lost & (found.levels == 1)
     for level in range(2, LABELLED_LEVELS + 1):
         entered = found.targets[dead[found.sources]]
         below = np.zeros(len(dead), dtype=np.bool_)
         below[entered] = True
         dead |= below & lost & (found.levels == level)
-    kept = (~lost | dead) & (found.levels <= LABELLED_LEVELS)
-    remaining = np.where(dead, DEAD_END, found.distances)[kept].astype(np.int32)
-    return StateLabels(found.states[kept], remaining, {})
+    return dead
 
 
-def stitch(data: Trajectories, surveyor: Surveyor, depth: int) -> StateLabels:
+def stitch(data: Trajectories, surveyor: Surveyor, extent: Extent) -> StateLabels:
     """Labels of the states in and around trajectories; see the module's docstring."""
     parts = []
     for first, stop in _chunks(len(data)):
         states = data.states[data.offsets[first] : data.offsets[stop]]
-        found = explore_surroundings(states, surveyor, depth)
-        parts.append(label_surroundings(found))
+        found = explore_surroundings(states, surveyor, extent)
+        parts.append(label_surroundings(found, extent))
     labels = join(parts, {})
     counts = {"states": len(labels), "dead_ends": int((labels.remaining == DEAD_END).sum())}
-    origin = {"stitched": {"trajectories": len(data), "depth": depth, **counts}}
+    origin = {"stitched": {"trajectories": len(data), **asdict(extent), **counts}}
     return StateLabels(labels.states, labels.remaining, origin)
 
 
@@ -152,7 +176,7 @@ def shorten(data: Trajectories, surveyor: Surveyor) -> Ints:
 
 
 def _shortened(states: Grids, surveyor: Surveyor) -> Ints:
-    found = explore_surroundings(states, surveyor, depth=0)
+    found = explore_surroundings(states, surveyor, Extent(0))
     distances: Ints = found.distances[_distinct(states)[1]]
     return distances
 

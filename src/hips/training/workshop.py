@@ -37,7 +37,7 @@ class SubgoalPairs:
 
     def __init__(self, corpus: Corpus, following: Ints) -> None:
         self.corpus, self.following = corpus, following
-        self.augment = Augmenter(corpus.domain)
+        self.augment = Augmenter.of(corpus)
         self.starts = corpus.decisions
 
     def draw(self, rng: np.random.Generator, size: int, augment: bool = True) -> dict[str, Tensor]:

@@ -120,7 +120,7 @@ class EditStage(Stage):
             )
         self.schedule, self.distances = schedule, np.array(distances)
         self.objective = EditObjective(cast(EditNetwork, generator))
-        self.train, self.augment = train, Augmenter(train.domain)
+        self.train, self.augment = train, Augmenter.of(train)
         rng = stream(0, name, "validation")
         self.validation = self._draw(valid, None, rng, VALIDATION_SAMPLES)
 

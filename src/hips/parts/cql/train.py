@@ -81,7 +81,7 @@ class CqlStage(Stage):
     def __init__(self, config: CqlConfig, values: QNetwork, train: Corpus, valid: Corpus) -> None:
         self.schedule, self.config = config.training, config
         self.objective = CqlObjective(values, config.conservatism, config.target_every)
-        self.train, self.augment = train, Augmenter(train.domain)
+        self.train, self.augment = train, Augmenter.of(train)
         rng = stream(0, "cql", "validation")
         self.validation = self._draw(valid, None, rng, VALIDATION_SAMPLES)
 

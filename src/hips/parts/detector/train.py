@@ -117,7 +117,7 @@ class DetectorStage(Stage):
         valid: Corpus,
     ) -> None:
         self.schedule, self.train = config.training, train
-        self.augment = Augmenter(train.domain)
+        self.augment = Augmenter.of(train)
         self.detector, self.policy, self.penalty = detector, policy, penalty
         self.objective: SegmentationObjective = SegmentationObjective(
             config, penalty, detector, policy

@@ -57,7 +57,7 @@ class SequenceStage(Stage):
     ) -> None:
         self.schedule, self.train = schedule, train
         self.objective = SequenceObjective(transformer)
-        self.augment = Augmenter(train.domain)
+        self.augment = Augmenter.of(train)
         rng = stream(0, "dt", "validation")
         self.validation = self._draw(valid, None, rng, VALIDATION_SEQUENCES)
 

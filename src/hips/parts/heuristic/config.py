@@ -25,6 +25,8 @@ class HeuristicConfig:
         stitched: number of demonstrations whose surroundings are searched for shortcuts and dead
             ends; their states become labels. 0 for none.
         stitching_depth: how many steps away from a demonstrated state that search goes.
+        stitching_spread: up to how many steps away it goes on even from states with a way back.
+        stitching_dead_ends: whether states that find no way back become dead ends.
         stitching_model: what both step with: the `learned` dynamics, or the `true` rules, which
             ask the simulator and are many times faster.
         training: its only stage.
@@ -36,13 +38,16 @@ class HeuristicConfig:
     shortcuts: bool = field(default=False, metadata={"shapes": False})
     stitched: int = field(default=0, metadata={"shapes": False})
     stitching_depth: int = field(default=8, metadata={"shapes": False})
+    stitching_spread: int = field(default=1, metadata={"shapes": False})
+    stitching_dead_ends: bool = field(default=True, metadata={"shapes": False})
     stitching_model: str = field(default="learned", metadata={"shapes": False})
     training: Schedule = field(default_factory=lambda: Schedule(steps=6_000))
 
     def __post_init__(self) -> None:
-        if self.stitched < 0 or self.stitching_depth < 1:
+        if self.stitched < 0 or self.stitching_depth < 1 or self.stitching_spread < 1:
             raise ConfigError(
-                "heuristic.stitched must be 0 or more, heuristic.stitching_depth 1 or more."
+                "heuristic.stitched must be 0 or more, heuristic.stitching_depth and "
+                "heuristic.stitching_spread 1 or more."
             )
         if self.stitching_model not in STITCHING_MODELS:
             raise ConfigError(

@@ -15,7 +15,7 @@ from hips.parts.heuristic.config import HeuristicConfig
 from hips.seeding import stream
 from hips.training.corpus import Corpus, select_trajectories
 from hips.training.loops import shortest_ways
-from hips.training.stitching import Surveyor, shorten, stitch
+from hips.training.stitching import Extent, Surveyor, shorten, stitch
 from hips.training.workshop import Workshop
 
 
@@ -70,7 +70,8 @@ def _stitched(workshop: Workshop) -> StateLabels:
     workshop.message(f"searching the surroundings of {count} demonstrations")
     rng = stream(workshop.config.seed, "stitched")
     part = select_trajectories(visited, rng.choice(total, size=count, replace=False))
-    return stitch(_trajectories(part), _surveyor(workshop), config.stitching_depth)
+    extent = Extent(config.stitching_depth, config.stitching_spread, config.stitching_dead_ends)
+    return stitch(_trajectories(part), _surveyor(workshop), extent)
 
 
 def _cached(workshop: Workshop, name: str, make: Callable[[], StateLabels]) -> StateLabels:

@@ -158,7 +158,7 @@ def build(workshop: Workshop) -> HeuristicStage:
         workshop.config.parts["heuristic"],
         cast(HeuristicNetwork, workshop.network("heuristic")),
         None if prior is None else cast(nn.Module, prior.trunk),
-        Augmenter(workshop.domain),
+        Augmenter.of(workshop.train),
         find_targets(workshop),
     )
 

@@ -124,7 +124,7 @@ class AlternationStage(Stage):
         horizon: int,
     ) -> None:
         self.schedule, self.train = schedule, train
-        self.augment = Augmenter(train.domain)
+        self.augment = Augmenter.of(train)
         self.objective: AlternationObjective = AlternationObjective(policy, penalty, horizon)
         count = min(VALIDATION_TRAJECTORIES, len(valid.offsets) - 1)
         part = select_trajectories(valid, np.arange(count))

@@ -132,7 +132,7 @@ class ImitationStage(Stage):
     ) -> None:
         self.schedule, self.horizon, self.policy = schedule, horizon, policy
         self.objective: PolicyObjective = PolicyObjective(policy)
-        self.train, self.augment = train, Augmenter(train.domain)
+        self.train, self.augment = train, Augmenter.of(train)
         rng = stream(0, "policy", "validation")
         self.validation = segment_batch(valid, None, rng, VALIDATION_SAMPLES, horizon, policy.chunk)
 

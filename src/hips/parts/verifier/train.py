@@ -94,7 +94,7 @@ def build(workshop: Workshop) -> VerifierStage:
     return VerifierStage(
         config.training,
         cast(VerifierNetwork, workshop.network("verifier")),
-        Augmenter(workshop.domain),
+        Augmenter.of(workshop.train),
         _attempts(workshop, workshop.train, "train", config.states),
         _attempts(workshop, workshop.valid, "validation", min(config.states, VALIDATION_STATES)),
     )
