@@ -113,12 +113,14 @@ class Foresight:
     log_probabilities: Floats
     reachable: npt.NDArray[np.floating[Any]] | None = None
 
-    def check(self, count: int) -> None:
+    def check(self, count: int, num_actions: int | None = None) -> None:
         """Rejects predictions unusable for `count` walkers, naming the fault."""
         shape = self.log_probabilities.shape
-        if len(shape) != 3 or shape[0] != count or not shape[1]:
+        wrong = len(shape) != 3 or shape[0] != count or not shape[1]
+        if wrong or num_actions not in (None, shape[2]):
+            actions = "A" if num_actions is None else num_actions
             raise ContractError(
-                f"a reach policy must return [{count}, C ≥ 1, A], got {list(shape)}"
+                f"a reach policy must return [{count}, C ≥ 1, {actions}], got {list(shape)}"
             )
         if np.isnan(self.log_probabilities).any():
             raise ContractError("a reach policy returned NaN")
@@ -172,6 +174,31 @@ class Dynamics(Protocol):
     def step(self, states: Grids, actions: Actions) -> Grids:
         """Next states `[B, H, W]`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDynamics:
+    """Learned dynamics whose states the rules of a domain may be asked about.
+
+    Attributes:
+        inner: the dynamics.
+        num_symbols: of the domain.
+    """
+
+    inner: Dynamics
+    num_symbols: int
+
+    def step(self, states: Grids, actions: Actions) -> Grids:
+        """Next states `[B, H, W]`, whose cells hold symbols of the domain."""
+        found = self.inner.step(states, actions)
+        if found.shape != states.shape or found.dtype != np.uint8:
+            raise ContractError(
+                f"dynamics must return uint8 {list(states.shape)}, got {found.dtype} "
+                f"{list(found.shape)}"
+            )
+        if found.size and found.max() >= self.num_symbols:
+            raise ContractError(f"dynamics must return symbols 0 … {self.num_symbols - 1}")
+        return found
 
 
 def calls_of(component: object) -> int:
