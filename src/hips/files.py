@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -113,6 +113,21 @@ def require_regular(path: Path) -> None:
     """
     if is_special(path):
         raise HipsError(f"{path}: is a device or a pipe; give a regular file.")
+
+
+def check_distinct(written: Sequence[Path], read: Sequence[Path] = ()) -> None:
+    """Rejects a file that would be written twice, or written and read. Devices and pipes may be.
+
+    Raises:
+        HipsError: there is one.
+    """
+    seen = {os.path.realpath(path) for path in read}
+    for path in written:
+        if is_special(path):
+            continue
+        if (place := os.path.realpath(path)) in seen:
+            raise HipsError(f"{path}: is named twice on the command line; choose another file.")
+        seen.add(place)
 
 
 def check_writable(path: Path) -> None:

@@ -245,7 +245,7 @@ class Hybrid:
 
     def _step_function(self, learned: bool) -> Dynamics:
         if not learned or self.dynamics is None:
-            return self.domain
+            return CheckedDynamics(self.domain)
         return CheckedDynamics(self.dynamics, self.domain.spec.num_symbols)
 
     @property

@@ -178,26 +178,26 @@ class Dynamics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckedDynamics:
-    """Learned dynamics whose states the rules of a domain may be asked about.
+    """Dynamics whose states are grids; a search of anything else would prove nothing.
 
     Attributes:
         inner: the dynamics.
-        num_symbols: of the domain.
+        num_symbols: of the domain, if the dynamics are learned; None trusts the domain itself.
     """
 
     inner: Dynamics
-    num_symbols: int
+    num_symbols: int | None = None
 
     def step(self, states: Grids, actions: Actions) -> Grids:
-        """Next states `[B, H, W]`, whose cells hold symbols of the domain."""
-        found = self.inner.step(states, actions)
+        """Next states `[B, H, W]`."""
+        found = np.asarray(self.inner.step(states, actions))
         if found.shape != states.shape or found.dtype != np.uint8:
             raise ContractError(
-                f"dynamics must return uint8 {list(states.shape)}, got {found.dtype} "
+                f"`step` must return uint8 {list(states.shape)}, got {found.dtype} "
                 f"{list(found.shape)}"
             )
-        if found.size and found.max() >= self.num_symbols:
-            raise ContractError(f"dynamics must return symbols 0 … {self.num_symbols - 1}")
+        if self.num_symbols is not None and found.max(initial=0) >= self.num_symbols:
+            raise ContractError(f"learned dynamics must return symbols 0 … {self.num_symbols - 1}")
         return found
 
 
