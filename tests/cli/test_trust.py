@@ -54,6 +54,7 @@ def hips(*words: str, cwd: Path, stdin: bytes | None = b"") -> subprocess.Comple
         (("solve", "sliding_tiles", "--improve", "nan"), b"", "to improve a plan are invalid"),
         (("solve", "sliding_tiles", "-o", "r", "--tree", "r"), b"", "named twice"),
         (("solve", "sliding_tiles", "-l", "mine", "--tree", "./mine"), b"", "named twice"),
+        (("explore", "sliding_tiles", "-l", "mine", "--out", "./mine"), b"", "named twice"),
     ],
 )
 def test_bad_input_is_one_message(
