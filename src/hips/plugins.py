@@ -54,9 +54,15 @@ def blamed(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     Args:
         passing: errors that are expected, beside the package's own.
     """
+    expected: tuple[type[BaseException], ...] = (
+        HipsError,
+        KeyboardInterrupt,
+        MemoryError,
+        *passing,
+    )
     try:
         yield
-    except (HipsError, KeyboardInterrupt, MemoryError, *passing):
+    except expected:
         raise
     except (Exception, SystemExit) as error:
         if is_interrupt(error):

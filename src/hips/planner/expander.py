@@ -244,9 +244,8 @@ class Hybrid:
         np.add.at(books.reach, parents, rows)
 
     def _step_function(self, learned: bool) -> Dynamics:
-        if not learned or self.dynamics is None:
-            return CheckedDynamics(self.domain)
-        return CheckedDynamics(self.dynamics, self.domain.spec.num_symbols)
+        dynamics = self.dynamics if learned else None
+        return CheckedDynamics(self.domain if dynamics is None else dynamics)
 
     @property
     def _checks_legality(self) -> bool:

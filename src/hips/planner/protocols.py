@@ -182,11 +182,9 @@ class CheckedDynamics:
 
     Attributes:
         inner: the dynamics.
-        num_symbols: of the domain, if the dynamics are learned; None trusts the domain itself.
     """
 
     inner: Dynamics
-    num_symbols: int | None = None
 
     def step(self, states: Grids, actions: Actions) -> Grids:
         """Next states `[B, H, W]`."""
@@ -196,8 +194,6 @@ class CheckedDynamics:
                 f"`step` must return uint8 {list(states.shape)}, got {found.dtype} "
                 f"{list(found.shape)}"
             )
-        if self.num_symbols is not None and found.max(initial=0) >= self.num_symbols:
-            raise ContractError(f"learned dynamics must return symbols 0 … {self.num_symbols - 1}")
         return found
 
 
