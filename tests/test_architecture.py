@@ -38,6 +38,7 @@ FOUNDATIONS = (
     "interrupts",
     "json_lines",
     "statistics",
+    "archives",
     "arrays",
     "assignments",
     "machine",

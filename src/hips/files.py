@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -105,6 +105,31 @@ def is_special(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+def require_regular(path: Path) -> None:
+    """Rejects a device or pipe where only a file makes sense: reading it may never end.
+
+    Raises:
+        HipsError: it is one.
+    """
+    if is_special(path):
+        raise HipsError(f"{path}: is a device or a pipe; give a regular file.")
+
+
+def check_distinct(written: Sequence[Path], read: Sequence[Path] = ()) -> None:
+    """Rejects a file that would be written twice, or written and read. Devices and pipes may be.
+
+    Raises:
+        HipsError: there is one.
+    """
+    seen = {os.path.realpath(path) for path in read}
+    for path in written:
+        if is_special(path):
+            continue
+        if (place := os.path.realpath(path)) in seen:
+            raise HipsError(f"{path}: is named twice on the command line; choose another file.")
+        seen.add(place)
+
+
 def check_writable(path: Path) -> None:
     """Rejects a target that cannot be written, before the work whose result it should hold.
 
@@ -178,7 +203,8 @@ def read_text(path: Path, limit: int = 64 << 20) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Reads a JSON file."""
+    """Reads a JSON file, which must be a regular one."""
+    require_regular(path)
     try:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:
@@ -221,7 +247,8 @@ def stream_lines(stream: IO[bytes], name: str) -> Iterator[str]:
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
+    """The SHA-256 of a regular file's bytes, in hexadecimal."""
+    require_regular(path)
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 

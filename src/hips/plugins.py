@@ -45,15 +45,24 @@ def load(path: Path) -> None:
 
 
 @contextmanager
-def blamed() -> Iterator[None]:
+def blamed(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Names the plug-in and the line that raised an unexpected error.
 
     Nobody but the command line itself may end the program: `sys.exit(0)` in a plug-in would look
     like success.
+
+    Args:
+        passing: errors that are expected, beside the package's own.
     """
+    expected: tuple[type[BaseException], ...] = (
+        HipsError,
+        KeyboardInterrupt,
+        MemoryError,
+        *passing,
+    )
     try:
         yield
-    except (HipsError, KeyboardInterrupt, MemoryError):
+    except expected:
         raise
     except (Exception, SystemExit) as error:
         if is_interrupt(error):
@@ -62,7 +71,20 @@ def blamed() -> Iterator[None]:
             raise HipsError(f"{place}: the plug-in failed ({error!r}).") from error
         if isinstance(error, SystemExit):
             raise HipsError(f"Something tried to end the program ({error!r}).") from error
+        if _LOADED and not isinstance(error, OSError):
+            raise HipsError(_suspected(error)) from error
         raise
+
+
+def _suspected(error: BaseException) -> str:
+    """What to say about an error outside all plug-ins: most come from what a plug-in returned."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    names = ", ".join(path.name for path in _LOADED)
+    return (
+        f"{error!r} at {Path(where.filename).name}, line {where.lineno}, with the plug-in {names}. "
+        "Most likely it returns something that its contract forbids: `hips.domains.check_domain` "
+        "checks a domain. Without plug-ins the same error would be a fault of this program."
+    )
 
 
 def _place_in_plugin(error: BaseException) -> str | None:

@@ -51,11 +51,16 @@ def hips(*words: str, cwd: Path, stdin: bytes | None = b"") -> subprocess.Comple
         (("domains", "--plugin", "leave.py"), b"", "failed to load"),
         (("domains", "--plugin", "no_domain.py"), b"", "no domain"),
         (("solve", "sokoban", "--resume"), b"", "--resume needs --out"),
+        (("solve", "sliding_tiles", "--improve", "nan"), b"", "to improve a plan are invalid"),
+        (("solve", "sliding_tiles", "-o", "r", "--tree", "r"), b"", "named twice"),
+        (("solve", "sliding_tiles", "-l", "mine", "--tree", "./mine"), b"", "named twice"),
+        (("explore", "sliding_tiles", "-l", "mine", "--out", "./mine"), b"", "named twice"),
     ],
 )
 def test_bad_input_is_one_message(
     tmp_path: Path, words: tuple[str, ...], stdin: bytes | None, message: str
 ) -> None:
+    (tmp_path / "mine").write_text("1 0 2\n3 4 5\n6 7 8\n")
     (tmp_path / "leave.py").write_text("import sys\nsys.exit(0)\n")
     (tmp_path / "no_domain.py").write_text(
         "from hips.domains import register\n@register('none_such')\nclass X: pass\n"

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hips.arrays import Actions, Grids
-from hips.domains import register
+from hips.arrays import Actions, Floats, Grid, Grids
+from hips.domains import Domain, register
 from hips.engines import Engine, LocalEngine
 from hips.engines.base import Answer, Receive, Task, Work
 from hips.methods import jobs
 from hips.methods.base import Execution
 from hips.methods.choosing import Choice
 from hips.methods.jobs import SolveJob, solve_on
+from hips.methods.planner import Planner
 from hips.planner.budget import Budget
+from hips.planner.components import Components
+from hips.planner.generators import RepeatAction
 from hips.planner.outcomes import Outcome
+from hips.planner.policies import StateHeuristic
 from hips.planner.result import Result
 from hips.planner.rounds import ResultObserver
 from hips.planner.settings import Settings
@@ -47,10 +51,19 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "width": (1, 4),
 }
 """Settings that may bend a limit, and their values. A new one is one line."""
+SEARCHES: dict[str, Choice] = {
+    "actions": Choice("low_level"),
+    "subgoals": Choice("hips_eps"),
+    "shares": Choice("hips_eps", Settings(shares="time")),
+    "portfolio": Choice("portfolio"),
+}
+"""Searches of every sort: one search, and two that take turns in either way."""
 BATCHES = (1, 6)
 """One level at a time, and all: with plans to improve, a batch ends before the next begins."""
 PARALLEL = (1, 2)
 IMPROVE = 0.3
+CORE = [*product(["actions"], PARALLEL, BATCHES), ("shares", 2, 6), ("portfolio", 1, 6)]
+"""What is tried by default; all the rest is slow."""
 
 
 @register("ticking_tiles")
@@ -63,6 +76,36 @@ class TickingTiles(TinyTiles):
     def step(self, states: Grids, actions: Actions) -> Grids:
         CLOCK.now += TICK * len(states)
         return super().step(states, actions)
+
+
+@register("estimated_tiles")
+@dataclass(frozen=True)
+class EstimatedTiles(TickingTiles):
+    """The same tiles with a rough estimate, which searches without a model need."""
+
+    name = "estimated_tiles"
+
+    def estimate(self, states: Grids) -> Floats:
+        return np.array([misplaced(state) for state in states], dtype=np.float64)
+
+
+def misplaced(state: Grid) -> float:
+    """The number of cells that differ from the goal."""
+    return float((state.ravel() != np.arange(state.size)).sum())
+
+
+class Planners(dict[tuple[Domain, Choice], Planner]):
+    """Planners with components that need no model."""
+
+    def __missing__(self, key: tuple[Domain, Choice]) -> Planner:
+        domain, choice = key
+        own = Components(RepeatAction(domain), heuristic=StateHeuristic(misplaced))
+        alone = choice.method == "low_level"
+        self[key] = Planner(domain, choice, Components() if alone else own)
+        return self[key]
+
+    def __contains__(self, key: object) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -89,7 +132,7 @@ def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = types.SimpleNamespace(perf_counter=now, monotonic=now, time=now)
     for module in MODULES:
         monkeypatch.setattr(f"hips.{module}.time", clock)
-    monkeypatch.setattr(jobs, "_planners", {})
+    monkeypatch.setattr(jobs, "_planners", Planners())
 
 
 DOMAIN = TickingTiles()
@@ -99,11 +142,13 @@ HOPELESS = [state for state in STATES if not DOMAIN.solvable(state)]
 LEVELS = [one for pair in zip(SOLVABLE[20::120], HOPELESS[::120], strict=False) for one in pair]
 
 
-def solve(engine: Engine, job: SolveJob) -> tuple[list[Result], float]:
+def solve(
+    engine: Engine, job: SolveJob, domain: TickingTiles = DOMAIN
+) -> tuple[list[Result], float]:
     """Results, and how long all of it took."""
     found: dict[int, Result] = {}
     CLOCK.now = 0.0  # equal searches see equal times, to the last bit
-    solve_on(engine, DOMAIN, enumerate(LEVELS), job, ResultObserver(found.__setitem__))
+    solve_on(engine, domain, enumerate(LEVELS), job, ResultObserver(found.__setitem__))
     assert sorted(found) == list(range(len(LEVELS)))
     return [found[index] for index in range(len(LEVELS))], CLOCK.now
 
@@ -120,17 +165,24 @@ def check(result: Result, budget: Budget) -> None:
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("parallel", PARALLEL)
-@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize(
+    ("search", "parallel", "batch"),
+    [
+        pytest.param(*values, marks=[] if values in CORE else pytest.mark.slow)
+        for values in product(SEARCHES, PARALLEL, BATCHES)
+    ],
+)
 def test_limits_hold_and_improvements_take_nobody_elses_time(
-    budget: Budget, parallel: int, batch: int
+    search: str, budget: Budget, parallel: int, batch: int
 ) -> None:
     engine = LocalEngine(1) if parallel == 1 else InTurn(parallel)
     for values in product(*SETTINGS.values()):
-        settings = Settings(**dict(zip(SETTINGS, values, strict=True)))
-        choice = Choice("low_level", settings, execution=Execution(batch))
-        plain, seconds = solve(engine, SolveJob(choice, budget))
-        better, longer = solve(engine, SolveJob(choice, budget, IMPROVE))
+        varied = dict(zip(SETTINGS, values, strict=True))
+        settings = replace(SEARCHES[search].settings, **varied)
+        choice = replace(SEARCHES[search], settings=settings, execution=Execution(batch))
+        domain = EstimatedTiles() if search == "portfolio" else DOMAIN
+        plain, seconds = solve(engine, SolveJob(choice, budget), domain)
+        better, longer = solve(engine, SolveJob(choice, budget, IMPROVE), domain)
         for one, other in zip(plain, better, strict=True):
             check(one, budget)
             check(other, budget)

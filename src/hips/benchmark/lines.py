@@ -10,6 +10,7 @@ from typing import Any
 
 from hips import json_lines
 from hips.errors import HipsError
+from hips.files import require_regular
 
 FORMAT = 3
 FILE = "runs.jsonl"
@@ -41,6 +42,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _read(path: Path) -> Iterator[dict[str, Any]]:
+    require_regular(path)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
         for number, content in json_lines.read(handle, path):  # type: ignore[arg-type]
             try:

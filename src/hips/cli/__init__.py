@@ -90,7 +90,7 @@ def _contained(verb: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(verb)
     def call(*values: Any, **named: Any) -> Any:
-        with plugins.blamed():
+        with plugins.blamed(passing=(typer.Exit, typer.Abort, typer.BadParameter)):
             return verb(*values, **named)
 
     return call

@@ -22,7 +22,7 @@ from hips.cli.options import (
     progress_bar,
 )
 from hips.errors import is_interrupt
-from hips.files import check_writable, write_text
+from hips.files import check_distinct, check_writable, write_text
 from hips.seeding import stream
 
 
@@ -91,15 +91,16 @@ def explore_levels(
     from hips.practice.searching import Workplace
 
     own = domain.make()
+    targets = [file for file in (output.out, output.export_levels) if file is not None]
+    check_distinct(targets, searched.levels or ())
     levels: int | list[Grid] = searched.count
     if searched.levels:
         read = read_levels(own, searched.levels)
         read.report()
         own, levels = equal_sized(own, read.levels)
         seal.refuse_levels(own, levels, "`hips explore`")
-    for target in (output.out, output.export_levels):
-        if target is not None:
-            check_writable(target)
+    for target in targets:
+        check_writable(target)
     files = LessonFiles.beside(output.out)
     how = Exploration(
         searched.seed, searched.max_expansions, Choice(model=model, learned_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +32,7 @@ from hips.domains.base import Domain
 from hips.domains.records import Level
 from hips.engines import Engine
 from hips.errors import ConfigError, LevelError, is_interrupt
-from hips.files import check_writable, write_json, write_text
+from hips.files import check_distinct, check_writable, write_json, write_text
 from hips.methods.base import Execution
 from hips.methods.choosing import Choice
 from hips.methods.jobs import SolveJob, solve_on
@@ -111,6 +111,14 @@ class OutputOptions:
         False
     )
 
+    def check(self, inputs: Sequence[Path]) -> None:
+        """Rejects files that cannot be written, or that would overwrite each other or the input."""
+        targets = [file for file in (self.out, self.gif, self.tree) if file is not None]
+        check_distinct(targets, inputs)
+        for target in targets:
+            if target != self.out:  # opened, and checked by that, before the first search
+                check_writable(target)
+
 
 def register(app: typer.Typer) -> None:
     """Adds the verb to the command line."""
@@ -164,9 +172,7 @@ def solve_levels(
         from hips.pictures import require_suffix
 
         require_suffix(output.gif, ".gif")
-    for target in (output.gif, output.tree):
-        if target is not None:
-            check_writable(target)
+    output.check(problems.levels or ())
     if output.watch and not engine.is_alone:
         raise ConfigError("--watch needs one worker on this machine.")
     summary = Summary()

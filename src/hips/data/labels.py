@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hips.archives import stored_arrays
 from hips.arrays import Actions, Grid, Grids
 from hips.domains.base import Domain
-from hips.errors import DatasetError, UnsolvableError
+from hips.errors import DatasetError, HipsError, UnsolvableError
 from hips.files import replacing
 
 FORMAT = "hips-labels"
@@ -98,10 +99,12 @@ def load(path: Path, domain: Domain, allow_empty: bool = False) -> StateLabels:
         DatasetError: the file is missing, damaged, or of another domain.
     """
     try:
-        with np.load(path, allow_pickle=False) as content:
+        with stored_arrays(path) as content:
             states, remaining = content["states"], content["remaining"]
             origin = json.loads(content["origin"].tobytes())
             known = origin["format"] == FORMAT and origin["domain"] == domain.name
+    except HipsError:
+        raise
     except FileNotFoundError:
         raise DatasetError(f"{path}: no such file; make one with `hips explore`.") from None
     except Exception as error:  # zipfile, zlib and NumPy raise many types on damaged bytes

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from hips.archives import stored_arrays
 from hips.arrays import Grids
 from hips.data.dataset import ActionCodes, Offsets
 from hips.domains.base import GridSpec
-from hips.errors import DatasetError
+from hips.errors import DatasetError, HipsError
 from hips.files import replacing
 
 SHARD_SIZE = 256
@@ -65,13 +66,15 @@ def read_shard(path: Path, spec: GridSpec | None = None) -> Shard:
         DatasetError: names the shard and its fault.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with stored_arrays(path) as arrays:
             shard = Shard(
                 starts=arrays["starts"],
                 actions=arrays["actions"],
                 offsets=arrays["offsets"],
                 origin=json.loads(arrays["origin"].tobytes()),
             )
+    except HipsError:
+        raise
     except FileNotFoundError:
         raise DatasetError(f"{path}: the shard is missing; collect again to restore it.") from None
     except Exception as error:  # zipfile and NumPy raise many types on damaged bytes

@@ -21,7 +21,7 @@ from hips.methods.choosing import Choice
 from hips.methods.planner import Planner
 from hips.methods.runs import Run
 from hips.planner.budget import Budget
-from hips.planner.improve import Improvement
+from hips.planner.improve import Improvement, check_improve
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Result
 from hips.planner.rounds import Observer, ResultObserver, Round
@@ -47,6 +47,9 @@ class SolveJob:
     budget: Budget = field(default_factory=Budget)
     improve: float = 0.0
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        check_improve(self.improve)
 
     def pinned(self, domain: Domain) -> SolveJob:
         """This job with the model that this machine has; see `Choice.pinned`."""

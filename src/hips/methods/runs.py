@@ -14,7 +14,7 @@ from hips.domains.base import Domain
 from hips.errors import is_interrupt
 from hips.interrupts import shielded
 from hips.planner.budget import Budget
-from hips.planner.improve import Improvement
+from hips.planner.improve import Improvement, check_improve
 from hips.planner.outcomes import Outcome
 from hips.planner.protocols import Heuristic
 from hips.planner.result import Provenance, Result
@@ -64,6 +64,9 @@ class Run:
     results: dict[int, Result] = field(default_factory=dict)
     held: dict[int, Heuristic | None] = field(default_factory=dict)
     stopped: bool = False
+
+    def __post_init__(self) -> None:
+        check_improve(self.improve)
 
     def left(self) -> Budget:
         """The budget of the next searches."""

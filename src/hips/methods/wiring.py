@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 import numpy as np
 
 from hips.arrays import Grids, Scores
-from hips.domains.base import Domain
+from hips.domains.base import Domain, GridSpec
 from hips.errors import ModelError
 from hips.methods.base import Wiring
 from hips.models.runtime import GraphRuntime
@@ -58,8 +58,11 @@ EXCHANGEABLE = (("subgoals", "prior"), ("reach_policy",), ("heuristic",))
 """Parts that another model's can replace; the prior is over the codes of its own decoder."""
 
 
+@dataclass(frozen=True, slots=True)
 class CellDecoder:
     """Decodes each cell by itself, as published; stands in for the domain in the generator."""
+
+    spec: GridSpec
 
     def decode(self, scores: Scores, origins: Grids) -> Grids:
         """The best symbol of every cell `[B, H, W]`; the grid may be illegal."""
@@ -145,7 +148,7 @@ def _generator(wiring: Wiring, learned: Components) -> SubgoalGenerator | None:
         return None
     cells = settings.decoding == "cells"
     return subgoals.VqGenerator(
-        cast(Domain, CellDecoder()) if cells else wiring.domain,
+        cast(Domain, CellDecoder(wiring.domain.spec)) if cells else wiring.domain,
         runtime,
         policy,
         settings.top_p or 1.0,

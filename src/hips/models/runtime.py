@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ Piece = TypeVar("Piece")
 Array = npt.NDArray[Any]
 
 Precision = Literal["fp32", "int8"]
+Shape: TypeAlias = tuple[int | None, ...]
+"""The shape of one row of an output; None for any size."""
 
 
 class ArrayFunction(Protocol):
@@ -88,19 +90,58 @@ class GraphRuntime:
             raise ModelError(f"The model has no graph '{graph}'. It has: {available}.")
         return self._graphs[graph](inputs)
 
-    def rowwise(self, graph: str, **inputs: Array) -> list[Array]:
-        """The outputs of a graph whose inputs and outputs all have one row per state."""
+    def rowwise(
+        self, graph: str, shapes: Sequence[Shape] | None = None, /, **inputs: Array
+    ) -> list[Array]:
+        """The outputs of a graph whose inputs and outputs all have one row per state.
+
+        Args:
+            graph: its name.
+            shapes: the shape that a row of each output must have; None accepts all.
+            **inputs: arrays of equal length.
+
+        Raises:
+            ModelError: there is no such graph, or it is not what its name says.
+        """
 
         def part(rows: slice) -> list[Array]:
             return self.call(graph, {key: value[rows] for key, value in inputs.items()})
 
         count = len(next(iter(inputs.values())))
         parts = self.share(part, count)
-        return [joined(pieces) for pieces in zip(*parts, strict=True)]
+        outputs = [joined(pieces) for pieces in zip(*parts, strict=True)]
+        if shapes is not None:
+            check_outputs(graph, outputs, shapes, count)
+        return outputs
 
     def share(self, function: Callable[[slice], Piece], count: int) -> list[Piece]:
         """Applies `function` to slices of `count` rows in parallel; results in order."""
         return self._threads.run(function, count)
+
+
+def check_outputs(
+    graph: str, outputs: Sequence[Array], shapes: Sequence[Shape], count: int
+) -> None:
+    """Rejects outputs other than one array of `count` rows for each of the `shapes`."""
+    found = [output.shape for output in outputs]
+    expected = [(count, *shape) for shape in shapes]
+    if len(found) == len(expected) and all(map(_suits, found, expected)):
+        return
+    raise ModelError(
+        f"The graph '{graph}' of the model returns {_listed(found)}, not {_listed(expected)}: it "
+        "is not the graph that the card says. Train or install the model again."
+    )
+
+
+def _suits(found: Shape, expected: Shape) -> bool:
+    return len(found) == len(expected) and all(
+        wanted in (None, side) for side, wanted in zip(found, expected, strict=True)
+    )
+
+
+def _listed(shapes: Sequence[Shape]) -> str:
+    sides = (" × ".join("any" if side is None else str(side) for side in one) for one in shapes)
+    return " and ".join(f"[{text}]" for text in sides)
 
 
 def joined(pieces: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:

@@ -25,6 +25,7 @@ from hips.planner.proposals import (
 )
 from hips.planner.protocols import (
     ActionPolicy,
+    CheckedDynamics,
     Dynamics,
     DynamicsMode,
     Heuristic,
@@ -235,14 +236,16 @@ class Hybrid:
         """The dynamics of subgoals."""
         assert self.limits is not None
         is_goal = self.domain.is_goal if self.limits.pass_goals else rollouts.no_goal
-        return Simulator(self._step_function(self.mode is not DynamicsMode.TRUE).step, is_goal)
+        dynamics = self._step_function(self.mode is not DynamicsMode.TRUE)
+        return Simulator(dynamics.step, is_goal, self.domain.spec.num_actions)
 
     def _count_reach(self, books: _Books, parents: Ints, rows: Ints) -> None:
         np.add.at(books.network, parents, rows)
         np.add.at(books.reach, parents, rows)
 
     def _step_function(self, learned: bool) -> Dynamics:
-        return self.dynamics if learned and self.dynamics is not None else self.domain
+        dynamics = self.dynamics if learned else None
+        return CheckedDynamics(self.domain if dynamics is None else dynamics)
 
     @property
     def _checks_legality(self) -> bool:

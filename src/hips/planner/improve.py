@@ -11,6 +11,7 @@ import numpy as np
 
 from hips.arrays import Actions, Grid
 from hips.domains.base import Domain, replay
+from hips.errors import ConfigError
 from hips.planner.budget import available_bytes
 from hips.planner.macros import DomainEstimate, has_estimate
 from hips.planner.protocols import Heuristic
@@ -23,6 +24,16 @@ MAX_BYTES = 1 << 30
 """Memory of the states around a plan, unless less is allowed or free."""
 WIDE = 512
 """Width of the first beam along a domain's own estimate."""
+
+
+def check_improve(seconds: float) -> None:
+    """Rejects a time for improvement that is negative or no number.
+
+    Raises:
+        ConfigError: it is one.
+    """
+    if not seconds >= 0:
+        raise ConfigError(f"{seconds} seconds to improve a plan are invalid; give 0 or more.")
 
 
 class Improvement:

@@ -113,12 +113,14 @@ class Foresight:
     log_probabilities: Floats
     reachable: npt.NDArray[np.floating[Any]] | None = None
 
-    def check(self, count: int) -> None:
+    def check(self, count: int, num_actions: int | None = None) -> None:
         """Rejects predictions unusable for `count` walkers, naming the fault."""
         shape = self.log_probabilities.shape
-        if len(shape) != 3 or shape[0] != count or not shape[1]:
+        wrong = len(shape) != 3 or shape[0] != count or not shape[1]
+        if wrong or num_actions not in (None, shape[2]):
+            actions = "A" if num_actions is None else num_actions
             raise ContractError(
-                f"a reach policy must return [{count}, C ≥ 1, A], got {list(shape)}"
+                f"a reach policy must return [{count}, C ≥ 1, {actions}], got {list(shape)}"
             )
         if np.isnan(self.log_probabilities).any():
             raise ContractError("a reach policy returned NaN")
@@ -172,6 +174,27 @@ class Dynamics(Protocol):
     def step(self, states: Grids, actions: Actions) -> Grids:
         """Next states `[B, H, W]`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDynamics:
+    """Dynamics whose states are grids; a search of anything else would prove nothing.
+
+    Attributes:
+        inner: the dynamics.
+    """
+
+    inner: Dynamics
+
+    def step(self, states: Grids, actions: Actions) -> Grids:
+        """Next states `[B, H, W]`."""
+        found = np.asarray(self.inner.step(states, actions))
+        if found.shape != states.shape or found.dtype != np.uint8:
+            raise ContractError(
+                f"`step` must return uint8 {list(states.shape)}, got {found.dtype} "
+                f"{list(found.shape)}"
+            )
+        return found
 
 
 def calls_of(component: object) -> int:

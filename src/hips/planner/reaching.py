@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hips.arrays import ActionLog, Bytes, Grids, Ints
-from hips.errors import ConfigError
+from hips.errors import ConfigError, ContractError
 from hips.planner.packing import first_occurrences, pack
 from hips.planner.protocols import PENDING, ReachPolicy, Verifier, calls_of
 from hips.planner.rollouts import RolloutLimits, Rollouts, Simulator, follow
@@ -147,6 +147,10 @@ class VerifiedReach:
         if not len(targets):
             return self.connect(simulator, starts, targets)
         chances = self.verifier.probabilities(starts, targets)
+        if chances.shape != (len(targets),):
+            raise ContractError(
+                f"a verifier must return [{len(targets)}], got {list(chances.shape)}"
+            )
         accepted = chances >= self.accept
         open_rows = np.flatnonzero((chances > self.reject) & ~accepted)
         tried = self.connect(simulator, starts[open_rows], targets[open_rows])

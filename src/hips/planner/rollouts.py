@@ -66,10 +66,11 @@ class RolloutLimits:
 
 
 class Simulator(NamedTuple):
-    """Batched T(s, a) and goal test for rollouts."""
+    """Batched T(s, a) and goal test for rollouts; the number of actions, where it is known."""
 
     step: StepFunction
     is_goal: GoalFunction
+    num_actions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +268,7 @@ def follow(
     active = np.arange(len(starts))
     while len(active):
         foresight = policy.act(walkers.states[active].reshape(-1, *shape), targets[active])
-        foresight.check(len(active))
+        foresight.check(len(active), simulator.num_actions)
         policy_calls[active] += 1
         reachable = foresight.reachable
         chunk, lengths = choose(

@@ -11,7 +11,7 @@ from typing import Any
 from hips.arrays import Grids
 from hips.domains.base import Domain
 from hips.errors import DatasetError
-from hips.files import read_text, replacing, write_text
+from hips.files import read_text, replacing, require_regular, write_text
 from hips.methods.choosing import Choice
 from hips.methods.planner import Planner
 from hips.planner.budget import Budget
@@ -127,6 +127,7 @@ class Journal:
 
 
 def _read(path: Path) -> list[Entry]:
+    require_regular(path)
     try:
         rows = [json.loads(line) for line in read_text(path).splitlines()]
         return [

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hips.archives import stored_arrays
 from hips.arrays import Actions, Grid, Grids
 from hips.data.dataset import ActionCodes, Offsets, encode_actions, to_offsets
 from hips.data.labels import DEAD_END, StateLabels
@@ -123,7 +124,7 @@ def save(lesson: Lesson, path: Path) -> None:
 def load(path: Path, domain: Domain) -> Lesson | None:
     """The lesson in a file; None if it is missing or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as content:
+        with stored_arrays(path) as content:
             facts = json.loads(content["facts"].tobytes())
             return Lesson(
                 content["starts"],

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from hips.errors import HipsError, ModelError
-from hips.files import replacing
+from hips.files import replacing, require_regular
 
 _MODEL, _OPTIMIZER = "model.", "optimizer."
 
@@ -55,6 +55,7 @@ def load(
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    require_regular(path)
     try:
         with safe_open(path, framework="pt") as handle:
             tensors = {name: handle.get_tensor(name) for name in handle.keys()}  # noqa: SIM118

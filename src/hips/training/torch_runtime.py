@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import nn
 
 from hips.errors import ModelError
 from hips.models.bundle import Bundle
-from hips.models.runtime import Array, GraphRuntime, joined
+from hips.models.runtime import Array, GraphRuntime, Shape, joined
 from hips.training.config import build
 from hips.training.contract import Part
 from hips.training.devices import choose_device
@@ -61,12 +61,16 @@ class TorchRuntime(GraphRuntime):
             }
         )
 
-    def rowwise(self, graph: str, **inputs: Array) -> list[Array]:
+    def rowwise(
+        self, graph: str, shapes: Sequence[Shape] | None = None, /, **inputs: Array
+    ) -> list[Array]:
         """The outputs of a graph with one row per state, computed some rows at a time."""
         count = len(next(iter(inputs.values())))
         pieces = [
             super(TorchRuntime, self).rowwise(
-                graph, **{key: value[first : first + ROWS_AT_ONCE] for key, value in inputs.items()}
+                graph,
+                shapes,
+                **{key: value[first : first + ROWS_AT_ONCE] for key, value in inputs.items()},
             )
             for first in range(0, max(count, 1), ROWS_AT_ONCE)
         ]

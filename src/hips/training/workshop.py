@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hips.archives import stored_arrays
 from hips.arrays import Actions, Grids, Ints
 from hips.data.dataset import Trajectories
 from hips.data.labels import StateLabels
@@ -144,7 +145,7 @@ class Workshop:
                 with replacing(path) as temporary:
                     np.savez(temporary, following=following)
             self.group.barrier()
-        with np.load(path, allow_pickle=False) as content:
+        with stored_arrays(path) as content:
             kept: Ints = content["following"]
         if len(kept) != len(corpus.states):
             raise DatasetError(

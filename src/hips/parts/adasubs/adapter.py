@@ -26,7 +26,9 @@ class StagedEdits:
     def __call__(self, states: Grids, partials: Grids) -> Floats:
         """`[M, H · W · S + 1]`."""
         distances = np.full(len(states), self.stage, dtype=np.int64)
-        found = self.runtime.rowwise(GRAPH, states=states, partials=partials, distances=distances)
+        found = self.runtime.rowwise(
+            GRAPH, ((None,),), states=states, partials=partials, distances=distances
+        )
         return found[0].astype(np.float64)
 
 

@@ -54,6 +54,11 @@ class EditDecoder:
             if not len(owners):
                 break
             found = self.edits(states[owners], partials).astype(np.float64)
+            if found.shape != (len(owners), partials[0].size * self.num_symbols + 1):
+                raise ModelError(
+                    f"The generator returned edits of shape {list(found.shape)}, not one per cell "
+                    "and symbol and one for the end: it is not the model that its card says."
+                )
             if np.isnan(found).any():
                 raise ModelError(
                     "The generator returned NaN: the model is damaged; train it again."

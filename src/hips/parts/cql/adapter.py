@@ -23,7 +23,7 @@ class LearnedQValues:
 
     def values(self, states: Grids) -> Floats:
         """Q-values `[B, A]`."""
-        found = self.runtime.rowwise(GRAPH, states=states)[0]
+        found = self.runtime.rowwise(GRAPH, ((None,),), states=states)[0]
         if np.isnan(found).any():
             raise ModelError("The Q-values are NaN: the model is damaged; train it again.")
         return found.astype(np.float64)

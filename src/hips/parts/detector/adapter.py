@@ -20,7 +20,8 @@ class LearnedDetector:
 
     def score(self, states: Grids, subgoals: Grids) -> Floats32:
         """Scores `[B]` of pairs: log q(s_j | s_i) up to a constant of each state."""
-        scores: Floats32 = self.runtime.rowwise(GRAPH, states=states, subgoals=subgoals)[0]
+        found = self.runtime.rowwise(GRAPH, ((),), states=states, subgoals=subgoals)
+        scores: Floats32 = found[0]
         return scores
 
     def following(self, data: Trajectories, horizon: int) -> Ints:

@@ -32,7 +32,7 @@ class ReturnConditionedPolicy:
 
     def act(self, episodes: Episodes) -> Actions:
         """Actions `[B]`; the features of states are remembered in `episodes.notes`."""
-        features, typical = self.runtime.rowwise(STATES, states=episodes.states[-1])
+        features, typical = self.runtime.rowwise(STATES, ((None,), ()), states=episodes.states[-1])
         episodes.notes.append(features.astype(np.float64))
         total = float(self.target_steps or typical[0])
         time = len(episodes.actions)
@@ -53,6 +53,7 @@ class ReturnConditionedPolicy:
         rest = ((0, 0), (0, CONTEXT - length))
         found = self.runtime.rowwise(
             ACTIONS,
+            ((CONTEXT, None),),
             features=np.pad(features, (*rest, (0, 0))).astype(np.float32),
             actions=np.pad(actions, rest),
             steps_to_go=np.pad(to_go, rest).astype(np.float32),

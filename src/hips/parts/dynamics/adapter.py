@@ -18,5 +18,6 @@ class LearnedDynamics:
 
     def step(self, states: Grids, actions: Actions) -> Grids:
         """`[B, H, W]`."""
-        following: Grids = self.runtime.rowwise(GRAPH, states=states, actions=actions)[0]
+        shapes = (states.shape[1:],)
+        following: Grids = self.runtime.rowwise(GRAPH, shapes, states=states, actions=actions)[0]
         return following

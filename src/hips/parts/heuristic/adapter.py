@@ -24,4 +24,4 @@ class LearnedHeuristic:
 
     def distances(self, states: Grids) -> Floats:
         """`[B]`."""
-        return self.runtime.rowwise(GRAPH, states=states)[0].astype(np.float64)
+        return self.runtime.rowwise(GRAPH, ((),), states=states)[0].astype(np.float64)

@@ -21,8 +21,8 @@ class LearnedEdits:
 
     def __call__(self, states: Grids, partials: Grids) -> Floats:
         """`[M, H · W · S + 1]`."""
-        found = self.runtime.rowwise(GRAPH, states=states, partials=partials)[0]
-        return found.astype(np.float64)
+        found = self.runtime.rowwise(GRAPH, ((None,),), states=states, partials=partials)
+        return found[0].astype(np.float64)
 
 
 def generator(

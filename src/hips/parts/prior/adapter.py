@@ -22,7 +22,7 @@ class LearnedPrior:
 
     def evaluate(self, states: Grids) -> tuple[Floats, Floats]:
         """Log π_SG `[B, K]` and log π_BC `[B, A]`."""
-        codes, actions = self.runtime.rowwise(GRAPH, states=states)
+        codes, actions = self.runtime.rowwise(GRAPH, ((None,), (None,)), states=states)
         if np.isnan(codes).any() or np.isnan(actions).any():
             raise ModelError("The prior returned NaN: the model is damaged; train it again.")
         return codes.astype(np.float64), actions.astype(np.float64)

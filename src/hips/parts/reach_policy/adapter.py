@@ -22,7 +22,8 @@ class LearnedReachPolicy:
 
     def act(self, states: Grids, subgoals: Grids) -> Foresight:
         """The predicted actions and the probability of arriving."""
-        actions, reachable = self.runtime.rowwise(GRAPH, states=states, subgoals=subgoals)
+        shapes = ((None, None), ())
+        actions, reachable = self.runtime.rowwise(GRAPH, shapes, states=states, subgoals=subgoals)
         return Foresight(actions.astype(np.float64), reachable)
 
     def next_action(self, states: Grids, subgoals: Grids) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hips.arrays import Bools, Floats, Grids, Ints, Scores
 from hips.domains.base import Domain
-from hips.models.runtime import GraphRuntime, joined
+from hips.models.runtime import GraphRuntime, check_outputs, joined
 from hips.planner.protocols import ActionPolicy, Proposals, calls_of
 
 DECODER, ENCODER = "decoder", "encoder"
@@ -24,17 +24,26 @@ class CodePrior(ActionPolicy, Protocol):
         ...
 
 
-def decode(runtime: GraphRuntime, states: Grids, parents: Ints, codes: Ints) -> Scores:
+def decode(
+    runtime: GraphRuntime,
+    states: Grids,
+    parents: Ints,
+    codes: Ints,
+    num_symbols: int | None = None,
+) -> Scores:
     """Cell scores `[M, H, W, symbols]` of the subgoals `codes[m]` of `states[parents[m]]`.
 
     Each thread encodes only the states of its own rows, which are few if parents ascend.
     """
+    shapes = ((*states.shape[1:], num_symbols),)
 
     def part(rows: slice) -> Scores:
         own = parents[rows]
         first, last = own.min(initial=len(states)), own.max(initial=-1)
         inputs = {"states": states[first : last + 1], "parents": own - first, "codes": codes[rows]}
-        scores: Scores = runtime.call(DECODER, inputs)[0]
+        outputs = runtime.call(DECODER, inputs)
+        check_outputs(DECODER, outputs, shapes, len(own))
+        scores: Scores = outputs[0]
         return scores
 
     return joined(runtime.share(part, len(codes)))
@@ -92,9 +101,9 @@ class VqGenerator:
 
     def _decode(self, states: Grids, parents: Ints, codes: Ints) -> Grids:
         """Targets of ascending `parents` and their codes, in batches that fit into memory."""
-        pieces = []
+        pieces, num_symbols = [], self.domain.spec.num_symbols
         for start in range(0, len(codes), DECODED_AT_ONCE):
             part = slice(start, start + DECODED_AT_ONCE)
-            scores = decode(self.runtime, states, parents[part], codes[part])
+            scores = decode(self.runtime, states, parents[part], codes[part], num_symbols)
             pieces.append(self.domain.decode(scores, states[parents[part]]))
         return np.concatenate(pieces)

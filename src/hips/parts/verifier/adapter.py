@@ -21,5 +21,5 @@ class LearnedVerifier:
 
     def probabilities(self, states: Grids, subgoals: Grids) -> Floats:
         """`[B]`."""
-        found = self.runtime.rowwise(GRAPH, states=states, subgoals=subgoals)[0]
+        found = self.runtime.rowwise(GRAPH, ((),), states=states, subgoals=subgoals)[0]
         return found.astype(np.float64)
