@@ -20,6 +20,7 @@ from hips.benchmark.queries import Chosen, Results, Selection
 from hips.benchmark.suites import DEVELOPMENT, combined
 from hips.benchmark.tasks import Limits
 from hips.benchmark.variants import Variant
+from hips.data import Progress
 from hips.errors import HipsError
 from hips.pictures import plan_frames
 from hips.seeding import SEALED
@@ -51,11 +52,17 @@ class Sources:
     common: bool
 
 
-def build(folder: Path, kinds: tuple[Kind, ...] = (), *, common: bool = False) -> Document:
+def build(
+    folder: Path,
+    kinds: tuple[Kind, ...] = (),
+    *,
+    common: bool = False,
+    progress: Progress | None = None,
+) -> Document:
     """The report of a folder's results: the experiments of these kinds, or all.
 
     With `common`, rows that were run on different instances are reported on those that all have
-    run; without, such a table is refused.
+    run; without, such a table is refused. `progress` hears how many sections are made.
     """
     path = lines.find(folder)
     invocations = [line for line in lines.read(path) if line["type"] == "invocation"]
@@ -77,7 +84,12 @@ def build(folder: Path, kinds: tuple[Kind, ...] = (), *, common: bool = False) -
             f"{path}: no results of experiment '{unknown[0][0]}'. Available: {available}."
         )
     sources = Sources(results, stood_for, common)
-    made = [_section(sources, kind, latest[kind]) for kind in _in_order(wanted, invocations)]
+    ordered = _in_order(wanted, invocations)
+    made: list[Section] = []
+    for kind in ordered:
+        if progress is not None:
+            progress(len(made), len(ordered))
+        made.append(_section(sources, kind, latest[kind]))
     warning = seal.reopened(path.parent)
     return Document(
         "Benchmark of HIPS-ε",
