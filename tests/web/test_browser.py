@@ -224,7 +224,8 @@ def test_selected_nodes_stay_where_they_are(page: Page) -> None:
     page.click("#start")
     finish(page)
     place = """() => { const { view, placed } = window.explorer.view;
-      const { x, y } = placed.at(-1); return [view.x + x * view.across, view.y + y * view.along]; }"""
+      const { x, y } = placed.at(-1);
+      return [view.x + x * view.across, view.y + y * view.along]; }"""
     before = page.evaluate(place)  # the root is placed last
     page.focus("#tree")
     page.keyboard.press("ArrowRight")
