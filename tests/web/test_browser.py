@@ -102,6 +102,12 @@ def test_watch_a_sampled_problem(page: Page) -> None:
     page.click("#fit")
     page.locator("#frontier tbody tr").first.click()
     expect(page.locator("#node")).to_contain_text("not yet")
+    # One stop of the Tab key for the whole table; arrows walk its rows.
+    assert page.locator("#frontier tbody tr[tabindex='0']").count() == 1
+    page.focus("#frontier tbody tr")
+    page.keyboard.press("ArrowDown")
+    second = page.locator("#frontier tbody tr").nth(1)
+    expect(second).to_be_focused()
 
 
 def test_old_results_never_pass_for_new_ones(page: Page) -> None:
