@@ -19,7 +19,6 @@ from hips.pictures import plan_frames
 FRAMES = 6
 STRIP_CELL_PIXELS = 180
 GAP = 8
-COLOURS = 64
 
 
 def once(sections: Sequence[Section]) -> list[Section]:
@@ -57,6 +56,5 @@ def _strip(frames: list[domains.Image]) -> bytes:
     gap = np.full((frames[0].shape[0], GAP, 3), 255, dtype=np.uint8)
     pieces = [piece for frame in frames for piece in (frame, gap)][:-1]
     target = io.BytesIO()
-    strip = PillowImage.fromarray(np.concatenate(pieces, axis=1)).quantize(COLOURS)
-    strip.save(target, "PNG", optimize=True)
+    PillowImage.fromarray(np.concatenate(pieces, axis=1)).save(target, "PNG", optimize=True)
     return target.getvalue()
