@@ -102,6 +102,12 @@ def test_watch_a_sampled_problem(page: Page) -> None:
     page.click("#fit")
     page.locator("#frontier tbody tr").first.click()
     expect(page.locator("#node")).to_contain_text("not yet")
+    # One stop of the Tab key for the whole table; arrows walk its rows.
+    assert page.locator("#frontier tbody tr[tabindex='0']").count() == 1
+    page.focus("#frontier tbody tr")
+    page.keyboard.press("ArrowDown")
+    second = page.locator("#frontier tbody tr").nth(1)
+    expect(second).to_be_focused()
 
 
 def test_old_results_never_pass_for_new_ones(page: Page) -> None:
@@ -201,6 +207,37 @@ def test_compare_methods_and_sweep_epsilon(page: Page) -> None:
     page.keyboard.press("ArrowRight")
     finish(page, 9)
     expect(page.locator(".lane .meaning").first).to_contain_text("wait until no subgoal is left")
+
+
+def test_one_level_shows_why_epsilon_matters(page: Page) -> None:
+    """With models on which it no longer does, `contrast.json` needs another level."""
+    choose(page, "tsp")
+    page.locator(".welcome .contrast").click()
+    finish(page, 2)
+    outcomes = {
+        row.locator("td").first.inner_text(): row.inner_text()
+        for row in page.locator("#runs tbody tr").all()
+    }
+    assert "gave up, no proof" in outcomes["HIPS"]
+    assert "solved" in outcomes["HIPS-ε"]
+    assert page.evaluate("() => window.explorer.chosen.result.action_expansions") > 0
+    level = json.loads((ROOT / "src/hips/web/static/contrast.json").read_text())["text"]
+    assert level in (ROOT / "docs/tutorials/read-a-search.md").read_text()
+
+
+def test_selected_nodes_stay_where_they_are(page: Page) -> None:
+    choose(page, "sokoban")
+    page.click("#start")
+    finish(page)
+    place = """() => { const { view, placed } = window.explorer.view;
+      const { x, y } = placed.at(-1);
+      return [view.x + x * view.across, view.y + y * view.along]; }"""
+    before = page.evaluate(place)  # the root is placed last
+    page.focus("#tree")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(place) == pytest.approx(before)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#node")).to_contain_text("as number")
 
 
 def test_scrub_and_download_the_plan(page: Page) -> None:

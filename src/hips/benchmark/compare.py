@@ -55,7 +55,7 @@ def pairs(first: Path, second: Path, resource: str = "expansions") -> list[Pair]
     columns = "suite, configuration, timed, instance, seed"
     query = f"SELECT {columns}, min(solved::INT) AS solved, avg({cost}) AS cost FROM runs GROUP BY "
     table = "matched_second"
-    one.connection.execute(
+    one.execute(
         f"CREATE TEMP TABLE {table} (suite VARCHAR, configuration VARCHAR, timed BOOLEAN, "
         "instance VARCHAR, seed BIGINT, solved INT, cost DOUBLE)"
     )

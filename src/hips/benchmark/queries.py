@@ -122,7 +122,7 @@ class Results:
         extra = ", ".join(
             f"{METRICS.get(name).expression} AS {name}" for name in METRICS if name not in FIELDS
         )
-        self.connection.execute(
+        self.execute(
             f"CREATE TABLE runs AS SELECT *, {extra} FROM read_json(?, "
             f"format = 'newline_delimited', columns = {{{columns}}}, ignore_errors = true, "
             "maximum_object_size = 268435456) WHERE type = 'run'",
@@ -140,14 +140,23 @@ class Results:
 
     def ask(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
-        return list(self.connection.execute(query, list(parameters)).fetchall())
+        return list(self.execute(query, parameters).fetchall())
+
+    def execute(self, query: str, parameters: Sequence[Any] = ()) -> DuckDBPyConnection:
+        """Runs a query. Ctrl-C during it is Ctrl-C; DuckDB makes another error of it."""
+        try:
+            return self.connection.execute(query, list(parameters))
+        except RuntimeError as error:
+            if "interrupted" in str(error):
+                raise KeyboardInterrupt from error
+            raise
 
     def choose(self, selections: Sequence[Selection]) -> Chosen:
         """Selects the runs of some rows."""
         costs = " ".join(
             f"WHEN '{name}' THEN {RESOURCES.get(name).expression}" for name in RESOURCES
         )
-        self.connection.execute("DROP TABLE IF EXISTS chosen")
+        self.execute("DROP TABLE IF EXISTS chosen")
         pieces: list[str] = []
         parameters: list[Any] = []
         for place, one in enumerate(selections):
@@ -161,11 +170,9 @@ class Results:
             parameters += [one.name, one.resource, one.suite, one.source]
             parameters.append(list(one.configurations))
             parameters += [one.timed, one.limit_expansions, one.limit_seconds]
-        self.connection.execute(
-            f"CREATE TEMP TABLE chosen AS {' UNION ALL '.join(pieces)}", parameters
-        )
+        self.execute(f"CREATE TEMP TABLE chosen AS {' UNION ALL '.join(pieces)}", parameters)
         # Older lines lack a metric that was declared later; a row cannot be counted by it.
-        self.connection.execute("DELETE FROM chosen WHERE cost IS NULL")
+        self.execute("DELETE FROM chosen WHERE cost IS NULL")
         return Chosen(self)
 
 

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import io
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-from PIL import Image as PillowImage
-
-from hips import domains
 from hips.benchmark import experiments as catalogues
-from hips.benchmark import figures, lines, paired, published, seal, tables
+from hips.benchmark import figures, lines, paired, published, seal, strips, tables
 from hips.benchmark.document import Document, Figure, Picture, Section, Table, unique
 from hips.benchmark.experiments import Catalogue, Experiment, Part, Size
 from hips.benchmark.queries import Chosen, Results, Selection
 from hips.benchmark.suites import DEVELOPMENT, combined
 from hips.benchmark.tasks import Limits
 from hips.benchmark.variants import Variant
+from hips.data import Progress
 from hips.errors import HipsError
-from hips.pictures import plan_frames
 from hips.seeding import SEALED
 
-FRAMES = 6
-STRIP_CELL_PIXELS = 180
-GAP = 8
 Invocations: TypeAlias = dict[str, dict[str, Any]]
 """The last invocation that ran each suite for an experiment."""
 Configurations: TypeAlias = dict[str, dict[str, list[str]]]
@@ -51,11 +42,17 @@ class Sources:
     common: bool
 
 
-def build(folder: Path, kinds: tuple[Kind, ...] = (), *, common: bool = False) -> Document:
+def build(
+    folder: Path,
+    kinds: tuple[Kind, ...] = (),
+    *,
+    common: bool = False,
+    progress: Progress | None = None,
+) -> Document:
     """The report of a folder's results: the experiments of these kinds, or all.
 
     With `common`, rows that were run on different instances are reported on those that all have
-    run; without, such a table is refused.
+    run; without, such a table is refused. `progress` hears how many sections are made.
     """
     path = lines.find(folder)
     invocations = [line for line in lines.read(path) if line["type"] == "invocation"]
@@ -77,7 +74,13 @@ def build(folder: Path, kinds: tuple[Kind, ...] = (), *, common: bool = False) -
             f"{path}: no results of experiment '{unknown[0][0]}'. Available: {available}."
         )
     sources = Sources(results, stood_for, common)
-    made = [_section(sources, kind, latest[kind]) for kind in _in_order(wanted, invocations)]
+    ordered = _in_order(wanted, invocations)
+    made: list[Section] = []
+    for kind in ordered:
+        if progress is not None:
+            progress(len(made), len(ordered))
+        made.append(_section(sources, kind, latest[kind]))
+    made = strips.once(made)
     warning = seal.reopened(path.parent)
     return Document(
         "Benchmark of HIPS-ε",
@@ -150,7 +153,7 @@ def _section(sources: Sources, kind: Kind, invocations: Invocations) -> Section:
         made_tables.append(tables.score_table(part, sources.results, experiment.timed))
         made_tables.append(tables.outcome_table(part, chosen))
         made_figures += _figures(experiment, part, chosen)
-        pictures += _pictures(part, chosen)
+        pictures += strips.draw(part, chosen)
         notes += _notes(experiment, part, size, chosen, invocation)
     if not made_tables:
         notes.append("Nothing to show: no runs, or none on an instance that counts.")
@@ -274,31 +277,3 @@ def _sort(source: str) -> str:
     """The sort of instances of a source."""
     drawn = source in (DEVELOPMENT, SEALED)
     return f"{source} instances" if drawn else f"instances of {source.removeprefix('levels:')}"
-
-
-def _pictures(part: Part, chosen: Chosen) -> list[Picture]:
-    """A strip of frames of one instance's plan, by the last row that has one."""
-    for row in reversed(part.rows):
-        found = chosen.example(row.name)
-        if found is None:
-            continue
-        name, parameters, level, plan = found
-        if name not in domains.names():
-            return []
-        domain = domains.create(name, **json.loads(parameters))
-        actions = domain.spec.action_indices(plan)
-        cell = max(2, STRIP_CELL_PIXELS // max(domain.spec.shape))
-        frames = plan_frames(domain, domain.parse(level), actions, cell)
-        places = np.unique(np.linspace(0, len(frames) - 1, FRAMES).astype(int))
-        caption = f"{part.suite.label}: a plan of {len(plan)} steps by {row.label}"
-        return [Picture(caption, _strip([frames[place] for place in places]))]
-    return []
-
-
-def _strip(frames: list[domains.Image]) -> bytes:
-    """Frames side by side, as a PNG."""
-    gap = np.full((frames[0].shape[0], GAP, 3), 255, dtype=np.uint8)
-    pieces = [piece for frame in frames for piece in (frame, gap)][:-1]
-    target = io.BytesIO()
-    PillowImage.fromarray(np.concatenate(pieces, axis=1)).save(target, "PNG", optimize=True)
-    return target.getvalue()

@@ -77,7 +77,7 @@ def _section(section: Section) -> str:
             f"<details><summary>Costs, scores and outcomes</summary>{folded}</details>"
             if rest
             else "",
-            *(f'<p class="note">{escape(note)}</p>' for note in section.notes),
+            *(f'<p class="note">{_text(note)}</p>' for note in section.notes),
             "</section>",
         ]
     )

@@ -27,6 +27,7 @@ from hips.cli.options import (
     load_plugins,
     note,
     print_json,
+    progress_bar,
 )
 from hips.files import write_text
 
@@ -208,7 +209,9 @@ def make_report(
 
     load_plugins(plugins)
     target = folder if out is None else out
-    for path in _write_report(report.build(folder, common=common), target):
+    with progress_bar("sections") as progress:
+        document = report.build(folder, common=common, progress=progress)
+    for path in _write_report(document, target):
         typer.echo(str(path))
 
 

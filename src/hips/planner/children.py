@@ -37,7 +37,7 @@ class Rejected:
     Attributes:
         parents: `[R]`, row of the parent.
         codes: `[R]`, the generator's codes.
-        log_probabilities: `[R]`, log π_SG, not normalised.
+        log_probabilities: `[R]`, log π_SG among all proposals of the parent.
         fates: `[R]`, values of `Fate`.
         states: `[R, H, W]`, the targets; for action lists, their last states.
     """

@@ -110,10 +110,12 @@ def rejections(proposals: Proposals, fates: npt.NDArray[np.uint8], ends: Grids) 
     """Proposals that did not become children; `ends` `[P, H, W]` replaces missing targets."""
     rows = np.flatnonzero((fates != Fate.KEPT) & (fates != Fate.PENDING))
     shown = ends if proposals.targets is None else proposals.targets
+    parents = proposals.parents
+    shares = normalise(proposals.log_probabilities, parents, int(parents.max(initial=-1)) + 1)
     return Rejected(
-        proposals.parents[rows],
+        parents[rows],
         proposals.codes[rows],
-        proposals.log_probabilities[rows],
+        shares[rows],
         fates[rows],
         shown[rows],
     )

@@ -16,7 +16,8 @@ export function ticks(low, high, logarithmic, most = 6) {
       }
     }
     const decades = found.filter((value) => Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6));
-    return found.length > most && decades.length > 1 ? decades : found;
+    // A range of several decades has room for 1, 2 and 5 only on a wide chart.
+    return found.length > most && decades.length > 2 ? decades : found;
   }
   const rough = (high - low || 1) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -59,7 +60,7 @@ export function drawChart(canvas, curves, { xLabel = "", yLabel = "", logX = fal
   }
   pen.textAlign = "center";
   const places = categories.length ? categories.map((_, place) => place)
-    : ticks(lowX, highX, logX, Math.max(3, Math.floor(width / 70)));
+    : ticks(lowX, highX, logX, Math.max(3, Math.floor(width / (logX ? 36 : 70))));
   for (const x of places) {
     pen.fillText(categories[x] ?? short(x), toX(x), box.bottom + 11);
     line(pen, toX(x), box.bottom, toX(x), box.bottom + 4);

@@ -24,6 +24,8 @@ export function options(select, entries, chosen) {
 }
 
 export function table(element, head, rows) {
+  const first = rows.find((row) => row.matches("[tabindex]"));
+  if (first) first.tabIndex = 0;
   fill(
     element,
     make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))),
@@ -36,15 +38,24 @@ export function emptyRow(columns, text) {
   return make("tr", {}, make("td", { className: "empty", colSpan: columns }, text));
 }
 
-/** A row of a table that can be chosen with the mouse or the keyboard. */
+/** A row of a table that can be chosen with the mouse, or with Enter; arrows walk the rows. */
 export function choosable(cells, choose, chosen = false) {
+  const keys = {
+    Enter: choose,
+    ArrowDown: (row) => row.nextElementSibling?.focus(),
+    ArrowUp: (row) => row.previousElementSibling?.focus(),
+  };
   return make(
     "tr",
     {
-      tabIndex: 0,
+      tabIndex: -1,
       className: chosen ? "chosen" : "",
       onclick: choose,
-      onkeydown: (event) => event.key === "Enter" && choose(),
+      onkeydown: (event) => {
+        if (!keys[event.key]) return;
+        event.preventDefault();
+        keys[event.key](event.currentTarget);
+      },
     },
     ...cells.map((cell) => make("td", {}, cell)),
   );

@@ -60,7 +60,10 @@ export class Lane {
   }
 
   apply({ method, settings = {} }) {
-    if (method !== undefined) this.method.value = method ?? "";
+    if (method !== undefined) {
+      this.method.value = method ?? "";
+      this.#setEpsilon("");
+    }
     if (this.method.selectedIndex < 0) this.method.value = "";
     this.#methodChanged();
     for (const [name, value] of Object.entries(settings)) {

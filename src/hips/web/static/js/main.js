@@ -2,7 +2,7 @@
 
 import { get, identify, post } from "./api.js";
 import { COLOURS, drawChart } from "./chart.js";
-import { $, choosable, emptyRow, make, say, short, table, throttled } from "./dom.js";
+import { $, choosable, emptyRow, label, make, say, short, table, throttled } from "./dom.js";
 import { Lane } from "./lane.js";
 import { showNode } from "./node_panel.js";
 import { say as sayOutcome } from "./outcomes.js";
@@ -109,6 +109,20 @@ class Explorer {
       if (place) this.addLane(recipe);
       else this.lanes[0].apply(recipe);
     });
+  }
+
+  /** The level on which subgoals alone fail, searched without and with single actions. */
+  async showContrast() {
+    const { domain, text, methods } = await get("/static/contrast.json");
+    const offered = this.catalogue.domains.find(({ name }) => name === domain)?.methods ?? [];
+    if (!methods.every((name) => offered.includes(name))) {
+      say(`This needs a trained model of ${label(domain)}.`);
+      return;
+    }
+    const { levels: [level] } = await post("/api/parse", { domain, text });
+    await this.open({ problem: { ...level, domain }, lanes: methods.map((method) => ({ method })) });
+    await this.start();
+    $("search").scrollIntoView();
   }
 
   /** Nothing on the page means anything in another domain. */
@@ -243,6 +257,9 @@ class Explorer {
     $("zoom-in").addEventListener("click", () => this.view.zoom(1.3));
     $("zoom-out").addEventListener("click", () => this.view.zoom(1 / 1.3));
     $("share").addEventListener("click", () => this.#share());
+    for (const button of document.querySelectorAll(".contrast")) {
+      button.addEventListener("click", () => this.showContrast().catch((error) => say(error.message)));
+    }
     window.addEventListener("pagehide", () => this.lanes.forEach((lane) => lane.leave()));
     new ResizeObserver(() => this.refreshSlowly()).observe($("chart"));
   }

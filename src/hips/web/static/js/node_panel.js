@@ -53,6 +53,7 @@ function proposals(problem, node, select) {
       `${describe(child)}: ${short(child.probability)}, ĥ ${short(child.h)}`))),
     ...rest,
     rejected.length ? heading(`Rejected subgoals (${rejected.length})`) : null,
+    rejected.length ? make("p", { className: "quiet" }, "Shares of all proposals; π is shared by those that remain.") : null,
     ...rejected.slice(0, SHOWN).map(([label, probability, reason, cells]) => make("div", {
       className: "proposal rejected",
     }, state(problem, cells, 6, `proposed state of subgoal ${label}`), bar(probability,

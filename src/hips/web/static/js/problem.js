@@ -63,6 +63,7 @@ export class ProblemPanel {
       $(`mode-${name}`).setAttribute("aria-pressed", String(name === mode));
       $(`${name}-tools`).hidden = name !== mode;
     }
+    $("board").classList.toggle("drawing", mode === "draw");
     if (mode === "draw") this.#drawPalette().catch((error) => say(error.message));
     if (mode === "paste" && this.current) $("text").value = this.current.text;
     this.#show();

@@ -71,7 +71,7 @@ export class ResultsView {
     return make("div", { className: "quiet" }, ...figure.curves.flatMap((curve) => {
       const swatch = make("i", { className: "swatch" });
       swatch.style.background = COLOURS[curve.colour % COLOURS.length];
-      return [swatch, curve.name];
+      return [make("span", { className: "legend-item" }, swatch, curve.name), " "];
     }));
   }
 

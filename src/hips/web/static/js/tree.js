@@ -1,5 +1,7 @@
 // The tree of one search, built from rounds.
 
+import { count } from "./dom.js";
+
 const FIELDS = ["number", "kind", "label", "g", "steps", "length", "probability", "logPi", "h",
   "guessed", "key", "tier", "goal", "cells", "pending"];
 export const KINDS = ["root", "subgoal", "action"];
@@ -78,14 +80,14 @@ export class SearchTree {
   }
 
   /** Open nodes in the order of their expansion, as far as the page knows them. */
-  frontier(count) {
+  frontier(most) {
     const open = [];
     for (const node of this.nodes.values()) {
       if (node.order === null && !node.goal) open.push(node);
     }
     const before = (a, b) => a.tier - b.tier || (a.key ?? -Infinity) - (b.key ?? -Infinity)
       || a.number - b.number;
-    return { total: this.open, nodes: open.sort(before).slice(0, count) };
+    return { total: this.open, nodes: open.sort(before).slice(0, most) };
   }
 
   /** Nodes on the path of the plan. */
@@ -100,5 +102,5 @@ export function describe(node) {
   if (node.kind === 0) return "start";
   const name = KINDS[node.kind];
   if (node.kind !== 1) return `${name} ${node.label}`;
-  return `${name} ${node.label}, ${node.pending ? "about " : ""}${node.length} steps`;
+  return `${name} ${node.label}, ${node.pending ? "about " : ""}${count(node.length, "step")}`;
 }

@@ -7,6 +7,7 @@ const PICTURE = 56;
 const PICTURES_FROM = 0.55;
 const MOST_PICTURES = 200;
 const MARGIN = 40;
+const DOTS_FROM = 1000; // so many visible nodes are dots, and their edges plain lines
 const INKS = ["subgoal", "action", "path", "goal", "ink", "quiet", "node", "card", "focus", "soft"];
 
 /** Draws `{placed, tree, view, selected}` with a pen; `thumbnails` draws the states. */
@@ -16,31 +17,37 @@ export function drawTree(pen, { placed, tree, view, selected }, thumbnails, widt
     ink: Object.fromEntries(INKS.map((name) => [name, colour(name)])),
     at: (node) => [view.x + node.x * view.across, view.y + node.y * view.along],
   };
-  drawEdges(scene, placed, width, height);
   const visible = placed.filter((node) => {
     const [left, top] = scene.at(node);
     return left > -MARGIN && top > -MARGIN && left < width + MARGIN && top < height + MARGIN;
   });
   scene.pictures = scene.zoom >= PICTURES_FROM && visible.length <= MOST_PICTURES;
-  for (const node of visible) drawNode(scene, node);
+  scene.dots = visible.length > DOTS_FROM;
+  drawEdges(scene, placed, width, height);
+  if (scene.dots) drawDots(scene, visible);
+  else for (const node of visible) drawNode(scene, node);
 }
 
-function drawEdges({ pen, at, path, ink, zoom }, placed, width, height) {
+function drawEdges({ pen, at, path, ink, zoom, dots }, placed, width, height) {
   for (const kind of [2, 1]) {
     for (const onPath of [false, true]) {
       pen.beginPath();
+      let drawn = -1; // neighbours of a squeezed tree lie on each other
       for (const node of placed) {
         if (node.kind !== kind || path.has(node) !== onPath) continue;
         const [left, top] = at(node);
         const [fromLeft, fromTop] = at(node.parent);
         if (Math.max(left, fromLeft) < 0 || Math.min(left, fromLeft) > width) continue;
         if (top < 0 || fromTop > height) continue;
+        const place = Math.round(left) * 10_000 + Math.round(top);
+        if (dots && place === drawn) continue;
+        drawn = place;
         pen.moveTo(fromLeft, fromTop);
         pen.lineTo(left, top);
       }
-      pen.setLineDash(kind === 2 ? [4, 4] : []);
+      pen.setLineDash(kind === 2 && !dots ? [4, 4] : []);
       const fine = Math.min(1, Math.max(0.35, 3 * zoom));
-      pen.lineWidth = (kind === 1 ? 2.4 : 1.5) * fine + (onPath ? 1 : 0);
+      pen.lineWidth = dots && !onPath ? 1 : (kind === 1 ? 2.4 : 1.5) * fine + (onPath ? 1 : 0);
       pen.strokeStyle = onPath ? ink.path : kind === 1 ? ink.subgoal : ink.action;
       pen.globalAlpha = onPath ? 1 : 0.75;
       pen.stroke();
@@ -48,6 +55,23 @@ function drawEdges({ pen, at, path, ink, zoom }, placed, width, height) {
   }
   pen.setLineDash([]);
   pen.globalAlpha = 1;
+}
+
+/** Thousands of nodes at once: small squares, those in one place only once. */
+function drawDots(scene, visible) {
+  const { pen, at, path, ink, zoom, selected } = scene;
+  const side = Math.max(2, 1.5 * RADIUS * Math.min(1.2, zoom));
+  const shapes = new Map([ink.quiet, ink.path, ink.goal].map((fill) => [fill, new Map()]));
+  for (const node of visible) {
+    const [left, top] = at(node).map(Math.round);
+    const fill = path.has(node) ? ink.path : node.goal ? ink.goal : ink.quiet;
+    shapes.get(fill).set(left * 10_000 + top, [left, top]);
+  }
+  for (const [fill, places] of shapes) {
+    pen.fillStyle = fill;
+    for (const [left, top] of places.values()) pen.fillRect(left - side / 2, top - side / 2, side, side);
+  }
+  if (visible.includes(selected)) drawNode(scene, selected);
 }
 
 function drawNode(scene, node) {

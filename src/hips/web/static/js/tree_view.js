@@ -61,8 +61,10 @@ export class TreeView {
     this.selected = node;
     if (node) {
       for (let one = node.parent; one; one = one.parent) one.folded = false;
-      this.#layout();
-      if (centre) this.#bringIntoView(node);
+      const before = this.placed.includes(node) ? this.#place(node) : null;
+      this.#layout(false);
+      if (before) this.#keepAt(node, before);
+      if (centre || !this.#sees(node)) this.#bringIntoView(node);
     }
     this.redraw();
     this.onSelect(node);
@@ -83,7 +85,7 @@ export class TreeView {
   }
 
   /** Grows from left to right: leaves get rows in order, a parent the middle of its children. */
-  #layout() {
+  #layout(follow = this.following) {
     this.placed = [];
     if (!this.tree?.root) return;
     let row = 0;
@@ -108,7 +110,25 @@ export class TreeView {
       stack.pop();
     }
     this.extent = { width: deepest * GAP_DEPTH, height: Math.max(0, row - 1) * GAP_LEAF };
-    if (this.following) this.#fit();
+    if (follow) this.#fit();
+  }
+
+  /** Where a node is on the canvas. */
+  #place({ x, y }) {
+    const { view } = this;
+    return [view.x + x * view.across, view.y + y * view.along];
+  }
+
+  /** A node stays where it was, although its children have appeared. */
+  #keepAt(node, [left, top]) {
+    const [newLeft, newTop] = this.#place(node);
+    this.view.x += left - newLeft;
+    this.view.y += top - newTop;
+  }
+
+  #sees(node) {
+    const [left, top] = this.#place(node);
+    return left >= 0 && top >= 0 && left <= this.canvas.clientWidth && top <= this.canvas.clientHeight;
   }
 
   #fit() {
@@ -204,6 +224,12 @@ export class TreeView {
     this.canvas.addEventListener("keydown", (event) => this.#key(event));
   }
 
+  /** The first expanded child, where there is one. */
+  #firstChild(node) {
+    const children = this.visibleChildren(node);
+    return children.find((child) => child.order !== null || child.goal) ?? children[0];
+  }
+
   #key(event) {
     if (!this.tree?.root) return;
     const node = this.selected ?? this.tree.root;
@@ -211,7 +237,7 @@ export class TreeView {
     const place = siblings.indexOf(node);
     const moves = {
       ArrowLeft: () => node.parent,
-      ArrowRight: () => (this.selected ? this.visibleChildren(node)[0] : node),
+      ArrowRight: () => (this.selected ? this.#firstChild(node) : node),
       ArrowUp: () => siblings[place - 1],
       ArrowDown: () => siblings[place + 1],
       Home: () => this.tree.root,
