@@ -71,6 +71,13 @@ def choose(page: Page, domain: str) -> None:
     settle(page)
 
 
+def choose_endless(page: Page) -> None:
+    """A search that is still running when the test has clicked on."""
+    choose(page, "sliding_tiles")
+    page.select_option(".lane select", "low_level")
+    page.fill("#max-expansions", "1000000")
+
+
 def settle(page: Page) -> None:
     """Waits until the board shows what was asked for."""
     page.evaluate("() => window.explorer.problems.settled")
@@ -124,8 +131,7 @@ def test_old_results_never_pass_for_new_ones(page: Page) -> None:
 
 
 def test_step_pause_resume_and_stop(page: Page) -> None:
-    choose(page, "sliding_tiles")
-    page.select_option(".lane select", "low_level")
+    choose_endless(page)
     page.click("#step")
     facts = page.locator(".lane .facts")
     expect(facts).to_contain_text("paused: 1 expansion,", timeout=120_000)
@@ -282,8 +288,7 @@ def test_a_damaged_link_opens_the_usual_page(browser: playwright.Browser, addres
 
 
 def test_a_closed_tab_ends_its_search(page: Page, browser: playwright.Browser) -> None:
-    choose(page, "sliding_tiles")
-    page.select_option(".lane select", "low_level")
+    choose_endless(page)
     page.click("#start")
     expect(page.locator(".lane .facts")).to_contain_text("running", timeout=120_000)
     status = page.context.request
