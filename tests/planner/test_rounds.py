@@ -9,7 +9,10 @@ import threading
 import numpy as np
 import pytest
 
-from hips.domains import Grids
+from hips import domains
+from hips.arrays import Grid
+from hips.domains import Domain, Grids
+from hips.planner import kernels
 from hips.planner.budget import Budget
 from hips.planner.children import Fate
 from hips.planner.options import SearchOptions
@@ -18,6 +21,7 @@ from hips.planner.policies import UniformPolicy
 from hips.planner.result import Result, Statistics
 from hips.planner.rounds import Observer, ResultObserver, Round, StopSearch
 from hips.planner.search import Search, solve_many
+from hips.seeding import stream
 
 from .expanders import Recording, low_level, misleading
 from .test_search import without_times
@@ -220,3 +224,39 @@ def test_ctrl_c_inside_a_compiled_kernel_is_ctrl_c() -> None:
     broken = dataclasses.replace(expander, action_policy=CompiledInterrupt(ValueError))
     with pytest.raises(SystemError):
         solve_many(DOMAIN, hopeless(3), broken)
+
+
+def many_states(count: int) -> tuple[Domain, list[Grid]]:
+    """Puzzles whose search outgrows the first hash table."""
+    domain = domains.create("sliding_tiles", height=3, width=3)
+    return domain, list(domain.sample(stream(0, "tests", "growth"), count))
+
+
+def test_ctrl_c_while_the_hash_table_grows_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(table: kernels.Table) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kernels, "rebuild", interrupted)
+    domain, puzzles = many_states(2)
+    results = solve_many(domain, puzzles, low_level(domain), batch=2)
+    assert [result.outcome for result in results] == [Outcome.INTERRUPTED] * 2
+
+
+def test_a_hash_table_that_cannot_grow_serves_the_next_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    zeros, refused = np.zeros, []
+
+    def short_of_memory(shape: int, dtype: type = float) -> np.ndarray:
+        if dtype is np.int32 and shape == 2048 and not refused:
+            refused.append(shape)
+            raise MemoryError
+        return zeros(shape, dtype=dtype)
+
+    domain, puzzles = many_states(2)
+    alone = solve_many(domain, puzzles[1:], low_level(domain), batch=1)
+    monkeypatch.setattr(np, "zeros", short_of_memory)
+    results = solve_many(domain, puzzles, low_level(domain), batch=1)
+    assert refused
+    assert [r.outcome for r in results] == [Outcome.OUT_OF_MEMORY, Outcome.SOLVED]
+    assert without_times(results[1]) == without_times(alone[0])

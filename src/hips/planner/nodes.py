@@ -191,8 +191,17 @@ class NodeTable:
             if self._weighted:
                 self.log_weights.resize(size, refcheck=False)
         if needed > len(self._heads):
-            self._heads = np.zeros(0, dtype=np.int32)  # never both arrays at once
-            self._heads = np.zeros(1 << (needed - 1).bit_length(), dtype=np.int32)
+            self._grow_heads(1 << (needed - 1).bit_length())
+
+    def _grow_heads(self, size: int) -> None:
+        """Gives the hash table `size` buckets, or its old ones again if memory is short."""
+        before = len(self._heads)
+        self._heads = np.zeros(0, dtype=np.int32)  # never both arrays at once
+        try:
+            self._heads = np.zeros(size, dtype=np.int32)
+        finally:
+            if not len(self._heads):
+                self._heads = np.zeros(before, dtype=np.int32)
             kernels.rebuild(self._table())
 
     def _num_free(self, at_most: int) -> int:

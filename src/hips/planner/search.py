@@ -139,12 +139,14 @@ class Search:
                 yield found
 
     def stop(self) -> None:
-        """Ends active and waiting searches as INTERRUPTED."""
+        """Ends active and waiting searches as INTERRUPTED.
+
+        It leaves the table alone, which an interrupt may have struck in the middle of a change.
+        """
         for slot in self._active():
             index = int(self.problem_of[slot])
             statistics = self.statistics(slot)
             self._results[index] = self._result(index, Outcome.INTERRUPTED, statistics=statistics)
-            self.table.release(int(slot))
             self.problem_of[slot] = -1
         self._next_problem = len(self.problems)
         for index, result in enumerate(self._results):
