@@ -55,6 +55,7 @@ def hips(*words: str, cwd: Path, stdin: bytes | None = b"") -> subprocess.Comple
         (("solve", "sliding_tiles", "-o", "r", "--tree", "r"), b"", "named twice"),
         (("solve", "sliding_tiles", "-l", "mine", "--tree", "./mine"), b"", "named twice"),
         (("explore", "sliding_tiles", "-l", "mine", "--out", "./mine"), b"", "named twice"),
+        (("explore", "sliding_tiles", "--out", "mine"), b"", "mine: already exists"),
     ],
 )
 def test_bad_input_is_one_message(
