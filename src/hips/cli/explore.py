@@ -49,7 +49,7 @@ class ExploredLevels:
 class ExploredOutput:
     """Output files."""
 
-    out: Annotated[Path, typer.Option("--out", "-o", help="New file for the labelled states (.npz).")]
+    out: Annotated[Path, typer.Option("--out", "-o", help="New file for labelled states (.npz).")]
     export_levels: Annotated[
         Path | None,
         typer.Option(help="File for some of the solvable states, as levels for `hips collect`."),
@@ -58,7 +58,7 @@ class ExploredOutput:
     json: JsonOption = False
 
     def check(self, inputs: Sequence[Path]) -> None:
-        """Rejects files that cannot be written, overwrite each other or the input, or old labels."""
+        """Rejects files that cannot be written, overwrite each other or the input, or exist."""
         targets = [file for file in (self.out, self.export_levels) if file is not None]
         check_distinct(targets, inputs)
         for target in targets:
