@@ -105,6 +105,24 @@ def test_a_grid_that_is_no_state_is_invalid_and_proves_nothing(name: str) -> Non
         assert domain.fault(level) == ""
 
 
+@pytest.mark.parametrize(
+    ("room", "message"),
+    [
+        ("######\n#@$.@#\n######", "second player"),
+        ("######\n# $. #\n######", "no player"),
+        ("######\n#@$$.#\n######", "more boxes than goals"),
+        ("######\n#@$..#\n######", "more goals than boxes"),
+        ("######\n#@ $. \n######", "not closed"),
+    ],
+)
+def test_a_room_given_as_an_array_is_judged_like_a_text(room: str, message: str) -> None:
+    rows = [["# .$*@+".index(glyph) for glyph in row] for row in room.splitlines()]
+    sokoban = domains.create("sokoban", height=3, width=6, boxes=1)
+    result = Planner(sokoban).solve(np.array(rows, dtype=np.uint8))
+    assert result.outcome is Outcome.INVALID_INPUT
+    assert message in result.message
+
+
 def test_output_follows_links_and_never_replaces_pipes(tmp_path: Path) -> None:
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to("real.txt")
