@@ -33,6 +33,15 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 
+def test_a_file_with_content_is_not_new(tmp_path: Path) -> None:
+    (tmp_path / "full").write_text("hours of work")
+    (tmp_path / "empty").touch()
+    for path in (tmp_path / "empty", tmp_path / "missing", tmp_path, Path("/dev/null")):
+        files.require_new(path)
+    with pytest.raises(HipsError, match="full: already exists; choose another file"):
+        files.require_new(tmp_path / "full")
+
+
 def test_the_temporary_name_keeps_the_suffix(tmp_path: Path) -> None:
     with files.replacing(tmp_path / "a.png") as temporary:
         assert temporary.suffix == ".png"

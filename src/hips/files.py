@@ -153,6 +153,16 @@ def check_writable(path: Path) -> None:
         raise _unwritable(path, error) from error
 
 
+def require_new(path: Path) -> None:
+    """Rejects a file that has content, before the work whose result would replace it.
+
+    Raises:
+        HipsError: there is one. Devices and pipes may have content.
+    """
+    if path.is_file() and path.stat().st_size:
+        raise HipsError(f"{path}: already exists; choose another file, or delete this one.")
+
+
 def _unwritable(path: Path, error: OSError) -> HipsError:
     return HipsError(f"{path}: cannot be written ({error.strerror or error}).")
 

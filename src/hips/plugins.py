@@ -79,11 +79,12 @@ def blamed(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
 def _suspected(error: BaseException) -> str:
     """What to say about an error outside all plug-ins: most come from what a plug-in returned."""
     where = traceback.extract_tb(error.__traceback__)[-1]
-    names = ", ".join(path.name for path in _LOADED)
+    names = " and ".join(path.name for path in _LOADED)
     return (
         f"{error!r} at {Path(where.filename).name}, line {where.lineno}, with the plug-in {names}. "
-        "Most likely it returns something that its contract forbids: `hips.domains.check_domain` "
-        "checks a domain. Without plug-ins the same error would be a fault of this program."
+        "Most likely a plug-in returns something that its contract forbids: "
+        "`hips.domains.check_domain` checks a domain. If it also happens without plug-ins, it is a "
+        "fault of this program."
     )
 
 

@@ -45,6 +45,10 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "legality_check": (True, False),
     "close_on_generation": (False, True),
     "rerooting": (0.0, 2.0, 30.0),
+    "rollouts": ("eager", "foreseen", "late"),
+    "width": (1, 3),
+    "shares": ("nodes", "time"),
+    "top_p": (0.5, 1.0),
 }
 """Values of settings; each search takes one of each at random. A new setting is one line."""
 WIRED = ("hips_eps", "hips", "phs_star", "sqrt_lts", "sqrt_lts_eps", "low_level")

@@ -22,11 +22,17 @@ class Verb:
         words: the command; repeating it continues.
         content: what it has made in a folder, without times.
         prepare: writes the files it reads.
+        last: a file that it writes last and refuses to replace, if any.
     """
 
     words: tuple[str, ...]
     content: Callable[[Path], Any]
     prepare: Callable[[Path], None] = lambda folder: None
+    last: str | None = None
+
+    def is_done(self, folder: Path) -> bool:
+        """Whether repeating it would be refused, because it has ended."""
+        return self.last is not None and (folder / self.last).exists()
 
 
 def results(path: Path) -> list[dict[str, Any]]:
@@ -91,6 +97,7 @@ VERBS = {
             *("--out", "labels.npz"),
         ),
         labels,
+        last="labels.npz",
     ),
     "train": Verb(
         (

@@ -55,6 +55,7 @@ def hips(*words: str, cwd: Path, stdin: bytes | None = b"") -> subprocess.Comple
         (("solve", "sliding_tiles", "-o", "r", "--tree", "r"), b"", "named twice"),
         (("solve", "sliding_tiles", "-l", "mine", "--tree", "./mine"), b"", "named twice"),
         (("explore", "sliding_tiles", "-l", "mine", "--out", "./mine"), b"", "named twice"),
+        (("explore", "sliding_tiles", "--out", "mine"), b"", "mine: already exists"),
     ],
 )
 def test_bad_input_is_one_message(
@@ -102,6 +103,24 @@ def test_a_grid_that_is_no_state_is_invalid_and_proves_nothing(name: str) -> Non
         assert Planner(domain).solve(grid).outcome is Outcome.INVALID_INPUT
     for level in domain.sample(stream(1, "trust"), 20):
         assert domain.fault(level) == ""
+
+
+@pytest.mark.parametrize(
+    ("room", "message"),
+    [
+        ("######\n#@$.@#\n######", "second player"),
+        ("######\n# $. #\n######", "no player"),
+        ("######\n#@$$.#\n######", "more boxes than goals"),
+        ("######\n#@$..#\n######", "more goals than boxes"),
+        ("######\n#@ $. \n######", "not closed"),
+    ],
+)
+def test_a_room_given_as_an_array_is_judged_like_a_text(room: str, message: str) -> None:
+    rows = [["# .$*@+".index(glyph) for glyph in row] for row in room.splitlines()]
+    sokoban = domains.create("sokoban", height=3, width=6, boxes=1)
+    result = Planner(sokoban).solve(np.array(rows, dtype=np.uint8))
+    assert result.outcome is Outcome.INVALID_INPUT
+    assert message in result.message
 
 
 def test_output_follows_links_and_never_replaces_pipes(tmp_path: Path) -> None:

@@ -273,5 +273,10 @@ def test_explored_states_are_levels_to_collect_from(run: Run) -> None:
     )  # fmt: skip
     assert explored.exit_code == 0, explored.stderr
     assert "met.txt: 5 levels" in explored.stderr
+    found = Path("labels.npz").read_bytes()
+    again = run("explore", "sokoban", *size, "-n", "4", "-o", "labels.npz")
+    assert isinstance(again.exception, HipsError)
+    assert "labels.npz: already exists" in str(again.exception)
+    assert Path("labels.npz").read_bytes() == found
     collected = run("collect", "sokoban", "--levels", "met.txt", "-o", "data", "--json")
     assert json.loads(collected.stdout)["counts"]["demonstrations"] == 5

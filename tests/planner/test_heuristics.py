@@ -95,7 +95,9 @@ def test_a_weight_multiplies_h_and_what_it_promises() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, -3.0, np.inf])
-def test_a_mad_heuristic_is_clamped_and_counted(value: float) -> None:
+def test_a_mad_heuristic_is_clamped_and_counted(
+    value: float, caplog: pytest.LogCaptureFixture
+) -> None:
     for solvable in (True, False):
         world = random_graph(5, solvable=solvable)
         expander = low_level(world, heuristic=StateHeuristic(lambda state: value))
@@ -104,3 +106,4 @@ def test_a_mad_heuristic_is_clamped_and_counted(value: float) -> None:
             assert result.solved == solvable
             if evaluation != "levin_ts" and not solvable:
                 assert result.statistics.clamped > 0
+    assert ("The heuristic returned NaN" in caplog.text) == np.isnan(value)

@@ -154,6 +154,8 @@ def test_dead_ends_are_labelled_only_if_wanted(small_sokoban: Domain) -> None:
         for wanted in (True, False)
     )
     assert (with_them.remaining == DEAD_END).any()
+    kept = without.origin["stitched"]
+    assert (kept["extent"]["dead_ends"], kept["dead_ends"]) == (False, 0)
     assert (without.remaining == with_them.remaining[with_them.remaining != DEAD_END]).all()
 
 

@@ -143,7 +143,7 @@ class Results:
         return list(self.execute(query, parameters).fetchall())
 
     def execute(self, query: str, parameters: Sequence[Any] = ()) -> DuckDBPyConnection:
-        """Runs a query. Ctrl-C during it is Ctrl-C; DuckDB makes another error of it."""
+        """Runs a query. Ctrl-C stops it as it stops everything; DuckDB raises another error."""
         try:
             return self.connection.execute(query, list(parameters))
         except RuntimeError as error:

@@ -52,7 +52,8 @@ def build(
     """The report of a folder's results: the experiments of these kinds, or all.
 
     With `common`, rows that were run on different instances are reported on those that all have
-    run; without, such a table is refused. `progress` hears how many sections are made.
+    run; without, such a table is refused. `progress` is called with the number of finished
+    sections and their total.
     """
     path = lines.find(folder)
     invocations = [line for line in lines.read(path) if line["type"] == "invocation"]

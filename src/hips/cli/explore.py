@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +23,7 @@ from hips.cli.options import (
     progress_bar,
 )
 from hips.errors import is_interrupt
-from hips.files import check_distinct, check_writable, write_text
+from hips.files import check_distinct, check_writable, require_new, write_text
 from hips.seeding import stream
 
 
@@ -48,13 +49,21 @@ class ExploredLevels:
 class ExploredOutput:
     """Output files."""
 
-    out: Annotated[Path, typer.Option("--out", "-o", help="File for the labelled states (.npz).")]
+    out: Annotated[Path, typer.Option("--out", "-o", help="New file for labelled states (.npz).")]
     export_levels: Annotated[
         Path | None,
         typer.Option(help="File for some of the solvable states, as levels for `hips collect`."),
     ] = None
     export_count: Annotated[int, typer.Option(min=1, help="Maximum exported levels.")] = 10_000
     json: JsonOption = False
+
+    def check(self, inputs: Sequence[Path]) -> None:
+        """Rejects files that cannot be written, overwrite each other or the input, or exist."""
+        targets = [file for file in (self.out, self.export_levels) if file is not None]
+        check_distinct(targets, inputs)
+        for target in targets:
+            check_writable(target)
+        require_new(self.out)
 
 
 def register(app: typer.Typer) -> None:
@@ -91,16 +100,13 @@ def explore_levels(
     from hips.practice.searching import Workplace
 
     own = domain.make()
-    targets = [file for file in (output.out, output.export_levels) if file is not None]
-    check_distinct(targets, searched.levels or ())
+    output.check(searched.levels or ())
     levels: int | list[Grid] = searched.count
     if searched.levels:
         read = read_levels(own, searched.levels)
         read.report()
         own, levels = equal_sized(own, read.levels)
         seal.refuse_levels(own, levels, "`hips explore`")
-    for target in targets:
-        check_writable(target)
     files = LessonFiles.beside(output.out)
     how = Exploration(
         searched.seed, searched.max_expansions, Choice(model=model, learned_only=True)
@@ -113,12 +119,12 @@ def explore_levels(
         if is_interrupt(error):
             note("interrupted; repeat the command to resume")
         raise
-    labels.save(found, output.out)
-    files.remove()
     if output.export_levels is not None:
         chosen = found.solvable(stream(searched.seed, "starts"), output.export_count)
         write_text(output.export_levels, own.export(list(chosen), own.formats[0]))
         note(f"{output.export_levels}: {len(chosen):,} levels")
+    labels.save(found, output.out)  # last: once it exists, the command is not repeated
+    files.remove()
     if output.json:
         print_json(found.origin)
     else:

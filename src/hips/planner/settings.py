@@ -216,7 +216,8 @@ class Settings:
     )  # fmt: skip
     shares: str | None = knob(
         "What subgoals and single actions share: the nodes of one search, or the time of two "
-        "searches that take turns, with both kinds of children and with actions alone.",
+        "searches that take turns, with both kinds of children and with actions alone; levels are "
+        "then solved one at a time, whatever `--batch`.",
         default=BY_NODES, paper=BY_NODES, unspoken=BY_NODES,
         choices=lambda: (BY_NODES, BY_TIME),
     )  # fmt: skip

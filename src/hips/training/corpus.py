@@ -21,7 +21,8 @@ class Corpus:
         actions: int64 `[M]`, taken in each state; -1 in a trajectory's last state.
         offsets: int64 `[N + 1]`, where each trajectory starts.
         last: int64 `[M]`, index of the last state of the same trajectory.
-        symmetric: whether the domain's symmetries of the trajectories are as good as they are.
+        symmetric: whether training may replace trajectories by their images under the domain's
+            symmetries.
     """
 
     domain: Domain

@@ -30,8 +30,8 @@ IsLegal: TypeAlias = Callable[[Grids, Grids], Bools]
 """Which grids `[B, H, W]` could belong to the same problem as their origins `[B, H, W]`."""
 TRAJECTORIES_AT_ONCE = 32
 LABELLED_LEVELS = 3
-"""States are labelled up to this many steps from a demonstrated one; ways back from farther states
-are roundabout, and whether they are dead ends is less certain."""
+"""States are labelled up to this many steps from a demonstrated one, or up to the spread if that is
+more. Ways back from farther states are roundabout, and whether they are dead ends is less sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Extent:
 
     Attributes:
         depth: steps at most, in search of a way back.
-        spread: steps up to which it goes on even from states that have a way back, at least 1.
+        spread: how many steps away it looks even where there is a way back, at least 1.
         dead_ends: whether states that find no way back are labelled as dead ends.
     """
 
@@ -137,7 +137,7 @@ def label_surroundings(found: Surroundings, extent: Extent) -> StateLabels:
 
 
 def _dead_ends(found: Surroundings, lost: Bools) -> Bools:
-    """Which lost states are beside a demonstrated one, or a few steps below such a one."""
+    """Which lost states are beside a demonstrated one, or a few steps below such a state."""
     dead = lost & (found.levels == 1)
     for level in range(2, LABELLED_LEVELS + 1):
         entered = found.targets[dead[found.sources]]
@@ -156,7 +156,7 @@ def stitch(data: Trajectories, surveyor: Surveyor, extent: Extent) -> StateLabel
         parts.append(label_surroundings(found, extent))
     labels = join(parts, {})
     counts = {"states": len(labels), "dead_ends": int((labels.remaining == DEAD_END).sum())}
-    origin = {"stitched": {"trajectories": len(data), **asdict(extent), **counts}}
+    origin = {"stitched": {"trajectories": len(data), "extent": asdict(extent), **counts}}
     return StateLabels(labels.states, labels.remaining, origin)
 
 

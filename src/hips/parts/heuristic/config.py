@@ -25,8 +25,8 @@ class HeuristicConfig:
         stitched: number of demonstrations whose surroundings are searched for shortcuts and dead
             ends; their states become labels. 0 for none.
         stitching_depth: how many steps away from a demonstrated state that search goes.
-        stitching_spread: up to how many steps away it goes on even from states with a way back.
-        stitching_dead_ends: whether states that find no way back become dead ends.
+        stitching_spread: how many steps away it looks even where there is a way back.
+        stitching_dead_ends: whether states from which it finds no way back become dead ends.
         stitching_model: what both step with: the `learned` dynamics, or the `true` rules, which
             ask the simulator and are many times faster.
         training: its only stage.

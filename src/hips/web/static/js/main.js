@@ -111,7 +111,7 @@ class Explorer {
     });
   }
 
-  /** The level on which subgoals alone fail, searched without and with single actions. */
+  /** The level on which subgoals alone fail, searched with and without single actions. */
   async showContrast() {
     const { domain, text, methods } = await get("/static/contrast.json");
     const offered = this.catalogue.domains.find(({ name }) => name === domain)?.methods ?? [];
