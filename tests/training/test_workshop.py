@@ -10,6 +10,7 @@ import pytest
 
 from hips.data import Demonstrations
 from hips.errors import DatasetError, ModelError, UnknownNameError
+from hips.parts.heuristic import train as heuristic
 from hips.seeding import stream
 from hips.training.config import TrainingConfig, override
 from hips.training.corpus import Corpus
@@ -55,6 +56,18 @@ def test_segmentations_that_score_all_pairs_take_few_trajectories(
     ends = pairs.corpus.last == np.arange(len(pairs.following))
     assert (distance[ends] == 0).all()
     assert ((distance[~ends] >= 1) & (distance[~ends] <= 3)).all()
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_the_heuristic_alone_can_learn_from_mirror_images(
+    config: TrainingConfig, demos: Demonstrations, tmp_path: Path, mirrored: bool
+) -> None:
+    config = override(config, [f"heuristic.mirrored={str(mirrored).lower()}"])
+    work = make_workshop(config, demos, tmp_path, "events")
+    work.train = replace(work.train, symmetric=False)
+    batch = heuristic.build(work).batch(stream(0, "mirrored"), 64)
+    demonstrated = {state.tobytes() for state in work.train.states}
+    assert all(one.numpy().tobytes() in demonstrated for one in batch["states"]) != mirrored
 
 
 def test_a_segmentation_is_kept_and_belongs_to_its_demonstrations(

@@ -29,6 +29,8 @@ class HeuristicConfig:
         stitching_dead_ends: whether states from which it finds no way back become dead ends.
         stitching_model: what both step with: the `learned` dynamics, or the `true` rules, which
             ask the simulator and are many times faster.
+        mirrored: whether the domain's symmetries multiply its states even where those of the
+            demonstrations are off (`symmetries`): habits make plans, hardly distances.
         training: its only stage.
     """
 
@@ -41,6 +43,7 @@ class HeuristicConfig:
     stitching_spread: int = field(default=1, metadata={"shapes": False})
     stitching_dead_ends: bool = field(default=True, metadata={"shapes": False})
     stitching_model: str = field(default="learned", metadata={"shapes": False})
+    mirrored: bool = field(default=False, metadata={"shapes": False})
     training: Schedule = field(default_factory=lambda: Schedule(steps=6_000))
 
     def __post_init__(self) -> None:

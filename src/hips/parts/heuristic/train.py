@@ -154,11 +154,12 @@ def _split(labels: StateLabels) -> tuple[StateLabels, StateLabels | None]:
 def build(workshop: Workshop) -> HeuristicStage:
     """The stage of a run, with the prior's trunk if there is one."""
     prior = workshop.networks.get("prior")
+    config: HeuristicConfig = workshop.config.parts["heuristic"]
     return HeuristicStage(
-        workshop.config.parts["heuristic"],
+        config,
         cast(HeuristicNetwork, workshop.network("heuristic")),
         None if prior is None else cast(nn.Module, prior.trunk),
-        Augmenter.of(workshop.train),
+        Augmenter(workshop.domain, config.mirrored or workshop.train.symmetric),
         find_targets(workshop),
     )
 
