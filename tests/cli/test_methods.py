@@ -55,10 +55,10 @@ def test_a_method_has_every_setting_that_it_lists_and_no_other(name: str) -> Non
 def test_a_method_solves_a_level_or_says_why_it_cannot(name: str) -> None:
     tiles, method = domains.create("sliding_tiles"), methods.get(name)
     variant = Variant.of_method(method)
-    if reason := variant.missing(tiles):
+    if variant.missing(tiles):
         with pytest.raises(ModelError, match=r"cannot run here|needs"):
             Planner(tiles, Choice(name))
-        pytest.skip(reason)
+        return
     result = Planner(tiles, Choice(name)).solve(LEVEL, Budget(max_seconds=60))
     assert result.outcome is Outcome.SOLVED
     assert is_plan(tiles, tiles.parse(LEVEL), tiles.spec.action_indices(result.plan))

@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from hips.data.labels import DEAD_END, StateLabels
+from hips.errors import ConfigError
 from hips.parts.blocks.config import TrunkConfig
 from hips.parts.blocks.layers import GridShape
+from hips.parts.heuristic.config import HeuristicConfig
 from hips.parts.heuristic.network import HeuristicNetwork
 from hips.parts.heuristic.targets import find_targets
 from hips.parts.heuristic.train import HeuristicStage, build, stages
@@ -151,3 +153,9 @@ def test_without_a_prior_the_trunk_is_its_own(config: TrainingConfig, corpus: Co
     made.prepare()
     for name, value in made.heuristic.state_dict().items():
         assert torch.equal(value, before[name]), name
+
+
+def test_a_spread_beyond_the_depth_of_the_search_is_refused() -> None:
+    assert HeuristicConfig(stitching_depth=2, stitching_spread=3).stitching_spread == 3
+    with pytest.raises(ConfigError, match=r"at most 3, or a greater heuristic\.stitching_depth"):
+        HeuristicConfig(stitching_depth=2, stitching_spread=4)

@@ -52,6 +52,12 @@ class HeuristicConfig:
                 "heuristic.stitched must be 0 or more, heuristic.stitching_depth and "
                 "heuristic.stitching_spread 1 or more."
             )
+        if self.stitching_spread > self.stitching_depth + 1:
+            raise ConfigError(
+                f"heuristic.stitching_spread is {self.stitching_spread}, beyond what a search of "
+                f"depth {self.stitching_depth} meets; give at most {self.stitching_depth + 1}, or "
+                "a greater heuristic.stitching_depth."
+            )
         if self.stitching_model not in STITCHING_MODELS:
             raise ConfigError(
                 f"heuristic.stitching_model is '{self.stitching_model}'; it is one of "

@@ -258,6 +258,7 @@ class Explorer {
     $("zoom-out").addEventListener("click", () => this.view.zoom(1 / 1.3));
     $("share").addEventListener("click", () => this.#share());
     for (const button of document.querySelectorAll(".contrast")) {
+      button.disabled = false; // until now a click would have been lost
       button.addEventListener("click", () => this.showContrast().catch((error) => say(error.message)));
     }
     window.addEventListener("pagehide", () => this.lanes.forEach((lane) => lane.leave()));
