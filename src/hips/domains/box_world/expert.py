@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,13 +126,13 @@ class _KeySearch:
         return order[::-1]
 
 
-def walk(grid: Grid, start: Cell, end: Cell, preference: Sequence[int]) -> list[int]:
-    """A shortest walk over floor; `preference` breaks ties between moves."""
+def walk(grid: Grid, start: Cell, end: Cell) -> list[int]:
+    """A shortest walk over floor; of equally good moves it takes the first."""
     remaining = kernels.distances(grid, *end)
     row, column = start
     actions: list[int] = []
     while (row, column) != end:
-        for action in preference:
+        for action in range(len(ROW_STEPS)):
             to = row + int(ROW_STEPS[action]), column + int(COLUMN_STEPS[action])
             nearer = remaining[to] == remaining[row, column] - 1
             if nearer and (to == end or grid[to] == FLOOR):
@@ -152,9 +152,9 @@ def _detour(steps: npt.NDArray[np.int64], grid: Grid, rng: np.random.Generator) 
 def plan(state: Grid, rng: np.random.Generator, quality: float) -> Actions:
     """Actions from `state` to the gem.
 
-    At quality 1 this is the shortest plan, with fixed tie-breaks. Below, each walk to a treasure
-    first visits a random free cell with probability `1 - quality` and breaks ties at random.
-    Detours stay on free floor, so they take nothing and cause no dead end.
+    At quality 1 this is the shortest plan. Below, each walk to a treasure first visits a random
+    free cell with probability `1 - quality`. Detours stay on free floor, so they take nothing and
+    cause no dead end. Walks always break ties alike: a demonstrator has habits.
 
     Raises:
         UnsolvableError: the gem is out of reach.
@@ -166,14 +166,11 @@ def plan(state: Grid, rng: np.random.Generator, quality: float) -> Actions:
     grid, cell = search.floor, search.start
     actions: list[int] = []
     for treasure in search.run():
-        preference: Sequence[int] = range(4)
-        if quality < 1.0:
-            preference = rng.permutation(4).tolist()
-            if rng.random() >= quality:
-                waypoint = _detour(kernels.distances(grid, *cell), grid, rng)
-                actions += walk(grid, cell, waypoint, preference)
-                cell = waypoint
-        actions += walk(grid, cell, treasure.cell, preference)
+        if rng.random() >= quality:
+            waypoint = _detour(kernels.distances(grid, *cell), grid, rng)
+            actions += walk(grid, cell, waypoint)
+            cell = waypoint
+        actions += walk(grid, cell, treasure.cell)
         treasure.clear(grid)
         cell = treasure.cell
     return np.array(actions, dtype=np.int64)
