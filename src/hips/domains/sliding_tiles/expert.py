@@ -14,7 +14,8 @@ from hips.errors import UnsolvableError
 
 Plan = npt.NDArray[np.int64]
 BEAM = 800
-DETOURS = 4
+DETOURS = 2
+"""At quality 0, one plan in twenty is then longer than 300 moves, as in the paper's data."""
 DETOUR_STEPS = (5, 15)
 
 
@@ -31,7 +32,8 @@ def plan(cells: Cells, height: int, width: int, rng: np.random.Generator, qualit
     """Actions from a flat grid to the goal.
 
     Below quality 1, a share `1 - quality` of the plans is built line by line (about twice as long),
-    and the blank wanders off up to `DETOURS` times before the rest is replanned.
+    and the blank wanders off up to `DETOURS` times, at any moment of the plan, before the rest is
+    replanned: late detours show how to mend lines that were finished.
 
     Raises:
         UnsolvableError: the puzzle is in the half that has no solution.
@@ -40,15 +42,20 @@ def plan(cells: Cells, height: int, width: int, rng: np.random.Generator, qualit
         raise UnsolvableError("the puzzle has the wrong parity: no moves lead to the goal")
     by_lines = rng.random() >= quality
     parts: list[Plan] = []
-    for _ in range(round(DETOURS * (1.0 - quality))):
+    for left in range(round(DETOURS * (1.0 - quality)), 0, -1):
         rest = construct(cells, height, width) if by_lines else solve(cells, height, width)
-        kept = rest[: rng.integers(len(rest) // DETOURS + 1)]
+        kept = rest[: int(_next_moment(left, rng) * (len(rest) + 1))]
         cells = _follow(cells, kept, height, width)
         detour = _random_walk(cells, height, width, rng)
         cells = _follow(cells, detour, height, width)
         parts += [kept, detour]
     rest = construct(cells, height, width) if by_lines else solve(cells, height, width)
     return np.concatenate([*parts, rest])
+
+
+def _next_moment(left: int, rng: np.random.Generator) -> float:
+    """The first of `left` moments, uniform in [0, 1)."""
+    return float(1.0 - (1.0 - rng.random()) ** (1.0 / left))
 
 
 def _random_walk(cells: Cells, height: int, width: int, rng: np.random.Generator) -> Plan:
