@@ -48,7 +48,10 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "rollouts": ("eager", "foreseen", "late"),
     "width": (1, 3),
     "shares": ("nodes", "time"),
+    "head_start": (0, 60),
     "top_p": (0.5, 1.0),
+    "early_expansions": (0, 3),
+    "early_top_p": (0.3, 0.8),
 }
 """Values of settings; each search takes one of each at random. A new setting is one line."""
 WIRED = ("hips_eps", "hips", "phs_star", "sqrt_lts", "sqrt_lts_eps", "low_level")

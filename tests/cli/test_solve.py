@@ -117,6 +117,9 @@ SEARCH = {
     "rollout-retries": "1",
     "width": "2",
     "shares": "nodes",
+    "head-start": "50",
+    "early-expansions": "3",
+    "early-top-p": "0.5",
 }
 
 

@@ -21,6 +21,7 @@ from hips.planner.expander import Hybrid
 from hips.planner.rollouts import RolloutLimits
 from hips.planner.settings import Settings
 from hips.planner.solvers import SearchSolver
+from hips.planner.widening import Widening
 from tests.toys import LineWorld
 
 from .fakes import LENGTH, TableModel, install, line_card
@@ -171,6 +172,22 @@ def test_the_settings_or_the_cards_temperature_reach_the_generator(
     assert isinstance(expander.generator, VqGenerator)
     assert expander.generator.temperature == expected
     assert expander.generator.action_policy is expander.action_policy
+
+
+@pytest.mark.parametrize(("early_top_p", "narrow"), [(0.5, 0.5), (1.0, 0.9)])
+def test_early_expansions_decode_fewer_codes_and_never_more(
+    monkeypatch: pytest.MonkeyPatch, early_top_p: float, narrow: float
+) -> None:
+    settings = Settings(top_p=0.9, early_expansions=3, early_top_p=early_top_p)
+    install(monkeypatch, TableModel(CHANCES), line_card())
+    solver = Planner.load("line_world", settings=settings).prepare(LineWorld()).solver
+    assert isinstance(solver, SearchSolver)
+    assert isinstance(solver.expander, Widening)
+    assert solver.expander.expansions == 3
+    for expander, top_p in ((solver.expander.early, narrow), (solver.expander.later, 0.9)):
+        assert isinstance(expander, Hybrid)
+        assert isinstance(expander.generator, VqGenerator)
+        assert expander.generator.top_p == top_p
 
 
 @pytest.mark.parametrize(

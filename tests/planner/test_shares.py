@@ -21,8 +21,8 @@ from .worlds import ADVERSARIES, TinyTiles, random_graph
 NO_LIMITS = Budget()
 
 
-def shared(first: SearchSolver, second: SearchSolver) -> SharedSolver:
-    return SharedSolver(first, second)
+def shared(first: SearchSolver, second: SearchSolver, head_start: int = 0) -> SharedSolver:
+    return SharedSolver(first, second, head_start)
 
 
 def price(result: Result) -> int:
@@ -57,6 +57,24 @@ def test_the_price_is_at_most_twice_that_of_the_better_search() -> None:
         assert results[2].plan in (results[0].plan, results[1].plan)
         winners.add(prices[0] < prices[1])
     assert winners == {True, False}
+
+
+def test_a_head_start_costs_no_more_than_itself_and_saves_the_other_search() -> None:
+    domain = TinyTiles()
+    starts = [s for s in domain.all_states()[5:700:29] if domain.solvable(s)]
+    first = SearchSolver(misleading(domain, "plausible"))
+    second = SearchSolver(low_level(domain), "levin_ts")
+    head_start, alone = 20 * EXPANSION_PRICE, set()
+    for start in starts:
+        prices = [
+            price(one.solve_many(domain, [start], NO_LIMITS)[0])
+            for one in (first, second, shared(first, second, head_start))
+        ]
+        assert prices[2] <= 2 * min(prices[:2]) + head_start + EXPANSION_PRICE
+        if prices[0] <= head_start:
+            assert prices[2] == prices[0]
+        alone.add(prices[0] <= head_start)
+    assert alone == {True, False}
 
 
 def test_limits_hold_for_both_together() -> None:

@@ -25,7 +25,7 @@ def build(wiring: Wiring, prune_dead: bool = False) -> Solver:
     settings = replace(wiring.settings, evaluation="phs_star")
     other = replace(wiring, settings=settings)
     alone = search_solver(other, subgoals=False, actions=True, prune_dead=prune_dead)
-    return SharedSolver(both, alone)
+    return SharedSolver(both, alone, wiring.settings.head_start or 0)
 
 
 register(
@@ -35,7 +35,7 @@ register(
         "subgoals and single actions",
         build,
         SUBGOAL_PARTS,
-        ("epsilon", "shares", *SEARCH, *JUMPS),
+        ("epsilon", "shares", "head_start", *SEARCH, *JUMPS),
         exchangeable=EXCHANGEABLE,
     )
 )

@@ -20,11 +20,13 @@ from hips.parts.reach_policy import adapter as reach_policy
 from hips.parts.subgoals import adapter as subgoals
 from hips.planner.components import Components, make_expander
 from hips.planner.evaluations import configured
+from hips.planner.expander import Hybrid
 from hips.planner.generators import GENERATORS
 from hips.planner.policies import NearestStepPolicy
 from hips.planner.protocols import SubgoalGenerator
 from hips.planner.settings import LEARNED
 from hips.planner.solvers import SearchSolver
+from hips.planner.widening import Widening
 
 A = TypeVar("A")
 
@@ -41,6 +43,8 @@ SEARCH = (
 JUMPS = (
     "generator",
     "top_p",
+    "early_expansions",
+    "early_top_p",
     "prior_temperature",
     "min_reach_probability",
     "chunk_confidence",
@@ -80,18 +84,32 @@ def search_solver(
             "This method needs subgoals, and there is no model to propose them. Train one with "
             "`hips train`, name one with --model, or use --method low_level."
         )
-    expander = make_expander(
-        wiring.domain, components, settings, subgoals=subgoals, actions=actions
-    )
-    if prune_dead:
-        expander = replace(expander, rules=replace(expander.rules, prune_dead=True))
+
+    def expander(components: Components) -> Hybrid:
+        made = make_expander(
+            wiring.domain, components, settings, subgoals=subgoals, actions=actions
+        )
+        return replace(made, rules=replace(made.rules, prune_dead=prune_dead))
+
     return SearchSolver(
-        expander,
+        _widening(wiring, expander, components) if subgoals else expander(components),
         configured(settings.evaluation or "phs_hat", settings.rerooting),
         bool(settings.close_on_generation),
         wiring.execution.batch,
         settings.width or 1,
     )
+
+
+def _widening(
+    wiring: Wiring, expander: Callable[[Components], Hybrid], components: Components
+) -> Hybrid | Widening:
+    """An expander that is narrow at first, if the settings want one and it makes a difference."""
+    settings, generator = wiring.settings, components.generator
+    if not settings.early_expansions or not isinstance(generator, subgoals.VqGenerator):
+        return expander(components)
+    narrow = replace(generator, top_p=min(generator.top_p, settings.early_top_p or 1.0))
+    early = expander(replace(components, generator=narrow))
+    return Widening(early, expander(components), settings.early_expansions)
 
 
 def runtime_with(wiring: Wiring, part: str, graph: str) -> GraphRuntime:

@@ -138,7 +138,8 @@ class Expander(Protocol):
         """Children of `states [B, H, W]`; with `explain`, also the rejected proposals.
 
         An expander with an attribute `num_stages` expands every node that many times; `stages`
-        `[B]` says for the how manieth time.
+        `[B]` says for the how manieth time. One with an attribute `by_effort` also takes
+        `effort` `[B]`, the number of nodes that the search of each state has expanded before.
         """
         ...
 
@@ -154,3 +155,8 @@ def stages_of(expander: Expander) -> int:
     """How often each node is expanded; 1 unless the expander has `num_stages`."""
     stages: int = getattr(expander, "num_stages", 1)
     return stages
+
+
+def wants_effort(expander: Expander) -> bool:
+    """Whether children depend on how many nodes their search has expanded; see `expand`."""
+    return bool(getattr(expander, "by_effort", False))

@@ -13,7 +13,7 @@ from hips.arrays import Bools, Grid, Grids, Ints
 from hips.domains.base import Domain
 from hips.errors import is_interrupt
 from hips.planner.budget import available_bytes
-from hips.planner.children import Children, Expander, stages_of
+from hips.planner.children import Children, Expander, stages_of, wants_effort
 from hips.planner.estimates import Estimates
 from hips.planner.evaluations import resolve
 from hips.planner.frontier import Frontier
@@ -99,6 +99,7 @@ class Search:
         self.keys = Keys(self.table, self.evaluation)
         self.ledger = Ledger(num_slots)
         self.num_stages = stages_of(expander)
+        self.wants_effort = wants_effort(expander)
         self.plans = Plans(domain, self.table, self.ledger, expander)
         self.estimates = Estimates(self.table, self.ledger, self.evaluation, expander.heuristic)
         keep_first = self.options.close_on_generation
@@ -352,7 +353,11 @@ class Search:
     def _children(self, nodes: Ints, states: Grids, watched: bool) -> Children:
         """Children of popped nodes; nodes with further stages go back to the queue."""
         if self.num_stages == 1:
-            return self.expander.expand(states, explain=watched)
+            facts: dict[str, Ints] = {}
+            if self.wants_effort:
+                owners = self.table.nodes["slot"][nodes].astype(np.int64)
+                facts["effort"] = self.ledger.expansions()[owners]
+            return self.expander.expand(states, explain=watched, **facts)
         stages = self.table.nodes["tier"][nodes].astype(np.int64)
         children = self.expander.expand(states, explain=watched, stages=stages)
         self.table.requeue(nodes[stages + 1 < self.num_stages])

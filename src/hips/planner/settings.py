@@ -154,6 +154,14 @@ class Settings:
         "Decode the likeliest codes up to this probability mass of the prior; 1 decodes all.",
         default=1.0, paper=1.0, low=0, high=1, above_low=True,
     )  # fmt: skip
+    early_expansions: int | None = knob(
+        "In the first expansions of a search, this many, decode codes up to `early_top_p` only.",
+        default=0, paper=0, unspoken=0, low=0, high=1_000_000,
+    )  # fmt: skip
+    early_top_p: float | None = knob(
+        "Probability mass of the prior that the first `early_expansions` decode.",
+        default=0.8, paper=1.0, unspoken=0.8, low=0, high=1, above_low=True,
+    )  # fmt: skip
     prior_temperature: float | None = knob(
         "Divide the logits of π_SG by this (of π_BC in a search over single actions); above 1, the "
         "heuristic has more influence.",
@@ -220,6 +228,11 @@ class Settings:
         "then solved one at a time, whatever `--batch`.",
         default=BY_NODES, paper=BY_NODES, unspoken=BY_NODES,
         choices=lambda: (BY_NODES, BY_TIME),
+    )  # fmt: skip
+    head_start: int | None = knob(
+        "With shares of time: rows of networks by which the search over both kinds of children is "
+        "ahead, so that easy levels do not pay for the other search.",
+        default=0, paper=0, unspoken=0, low=0, high=1_000_000_000,
     )  # fmt: skip
     candidates: int | None = knob(
         "Number of subgoals that a generator of single-cell edits proposes per state.",

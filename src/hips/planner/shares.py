@@ -3,7 +3,8 @@
 An expansion with subgoals asks networks about many more rows than one with single actions, so
 which search is faster differs from level to level. The search that has cost less so far goes on;
 the first to end ends both. Costs are counted, not measured: a row of a network costs 1, and an
-expansion `EXPANSION_PRICE`, so the same level gives the same result on every machine.
+expansion `EXPANSION_PRICE`, so the same level gives the same result on every machine. With a head
+start the first search goes on alone until it has cost that much more than the other.
 """
 
 from __future__ import annotations
@@ -39,10 +40,12 @@ class SharedSolver:
     Attributes:
         first: the search that begins.
         second: the other one.
+        head_start: how much more than the second the first may have cost.
     """
 
     first: SearchSolver
     second: SearchSolver
+    head_start: int = 0
 
     @property
     def heuristic(self) -> Heuristic | None:
@@ -69,7 +72,7 @@ class SharedSolver:
         searches = [one.start(domain, [level], budget) for one in (self.first, self.second)]
         going = list(searches)
         while True:
-            search = min(going, key=_price)
+            search = self._next(going, searches[1])
             others = [one for one in searches if one is not search]
             search.budget = _left(budget, others)
             search.advance()
@@ -79,6 +82,10 @@ class SharedSolver:
             going.remove(search)
             if ended[0].outcome not in _GIVEN_UP or not going:
                 return replace(ended[0], statistics=_sum([_spent(one) for one in searches]))
+
+    def _next(self, going: Sequence[Search], second: Search) -> Search:
+        """The search whose turn it is."""
+        return min(going, key=lambda one: _price(one) + self.head_start * (one is second))
 
 
 def _price(search: Search) -> int:

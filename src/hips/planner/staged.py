@@ -9,16 +9,15 @@ level would fail (ε → 0).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from hips.arrays import Grids, Ints
 from hips.errors import ConfigError
-from hips.planner.children import COSTS, Children, Costs, Expander, Rejected
+from hips.planner.children import Children, Expander
 from hips.planner.expander import Hybrid
+from hips.planner.joining import join
 from hips.planner.protocols import DynamicsMode, Heuristic
 from hips.planner.reaching import LateReach
 from hips.planner.rollouts import Rollouts
@@ -75,68 +74,9 @@ class Staged:
             for own, expander in zip(rows, self.stages, strict=True)
             if len(own)
         ]
-        return _joined(found, len(states))
+        return join(found, len(states))
 
 
 def _mixes_in_the_limit(expander: Expander) -> bool:
     mixes = isinstance(expander, Hybrid) and expander.generator is not None
     return mixes and expander.complete and getattr(expander, "epsilon", 1.0) == 0.0
-
-
-def _joined(found: Sequence[tuple[Ints, Children]], count: int) -> Children:
-    """Children of several groups of rows as those of `count` rows: subgoals first, then actions."""
-    if len(found) == 1 and len(found[0][0]) == count:
-        return found[0][1]
-    pieces = [_split(children) for _, children in found]
-    order: list[tuple[int, Ints]] = [
-        (group, rows)
-        for half in (0, 1)
-        for group, piece in enumerate(pieces)
-        for rows in [piece[half]]
-    ]
-    owners = [own for own, _ in found]
-    all_children = [children for _, children in found]
-
-    def joined(name: str) -> Any:
-        return np.concatenate([getattr(all_children[group], name)[rows] for group, rows in order])
-
-    width = max(children.actions.shape[1] for children in all_children)
-    actions = [
-        np.pad(children.actions, ((0, 0), (0, width - children.actions.shape[1])))
-        for children in all_children
-    ]
-    counts = np.zeros((count, len(COSTS)), dtype=np.int64)
-    phases: dict[str, float] = {}
-    for own, children in found:
-        counts[own] = children.costs.counts
-        for phase, seconds in children.costs.phases.items():
-            phases[phase] = phases.get(phase, 0.0) + seconds
-    return Children(
-        np.concatenate([owners[group][all_children[group].parents[rows]] for group, rows in order]),
-        joined("states"),
-        joined("log_probabilities"),
-        joined("lengths"),
-        joined("kinds"),
-        joined("tiers"),
-        joined("exact"),
-        np.concatenate(actions),
-        Costs(counts, phases),
-        _rejected(found),
-    )
-
-
-def _split(children: Children) -> tuple[Ints, Ints]:
-    """Rows of subgoals and of actions."""
-    return np.flatnonzero(children.kinds >= 0), np.flatnonzero(children.kinds < 0)
-
-
-def _rejected(found: Sequence[tuple[Ints, Children]]) -> Rejected | None:
-    moved = [
-        replace(children.rejected, parents=own[children.rejected.parents])
-        for own, children in found
-        if children.rejected is not None
-    ]
-    if not moved:
-        return None
-    names = ("parents", "codes", "log_probabilities", "fates", "states")
-    return Rejected(*(np.concatenate([getattr(one, name) for one in moved]) for name in names))
