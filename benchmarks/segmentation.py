@@ -1,6 +1,6 @@
 """How good segmentations are: the paper's objective against its exact optimum.
 
-    python -m benchmarks segmentation [--domain NAME] [--quality Q] [--steps N]
+    python -m benchmarks segmentation [--domain NAME] [--quality Q] [--steps N] [--cut-loops]
 
 Trains a reach policy by imitation on fresh demonstrations, then, from the same policy, the
 alternation and the detector for the same number of steps. Prints Σ log π − α per subgoal of
@@ -37,6 +37,7 @@ def main() -> None:
     from hips.parts.reach_policy import train as imitation
     from hips.training.corpus import Corpus
     from hips.training.loop import Stage, StageRun
+    from hips.training.loops import without_loops
     from hips.training.pipeline import build_networks
     from hips.training.process_group import ProcessGroup
     from hips.training.progress import Reporter
@@ -63,6 +64,8 @@ def main() -> None:
     train, valid = (
         held_out(domain, n, s, quality) for n, s in ((DEMONSTRATIONS, 1), (HELD_OUT, 2))
     )
+    if arguments.cut_loops:
+        train, valid = without_loops(train), without_loops(valid)
     group = ProcessGroup(0, 1, torch.device("cpu"))
 
     with tempfile.TemporaryDirectory() as folder:
@@ -128,6 +131,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--domain", default="sokoban")
     parser.add_argument("--quality", default="paper")
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--cut-loops", action="store_true", help="as the paper's rules do")
     parser.add_argument("--config", action="append", default=[], help="a setting of the training")
     return parser.parse_args()
 
