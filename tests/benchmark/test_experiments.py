@@ -156,6 +156,9 @@ CHANGES: dict[str, Any] = {
     "close_on_generation": True,
     "width": 3,
     "shares": "time",
+    "head_start": 7,
+    "early_expansions": 5,
+    "early_top_p": 0.3,
     "precision": "fp32",
 }
 
