@@ -37,5 +37,6 @@ register(
         SUBGOAL_PARTS,
         ("epsilon", "shares", *SEARCH, *JUMPS),
         exchangeable=EXCHANGEABLE,
+        contrast="hips",
     )
 )
