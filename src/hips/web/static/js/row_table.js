@@ -17,7 +17,8 @@ export class RowTable {
   show(items, write) {
     this.items = items;
     while (this.rows.length < items.length) this.#add();
-    this.none.hidden = items.length > 0;
+    if (items.length) this.none.remove();
+    else this.body.append(this.none);
     this.rows.forEach((row, place) => {
       row.hidden = place >= items.length;
       if (row.hidden) return;
