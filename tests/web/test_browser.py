@@ -28,6 +28,21 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installe
 Page = playwright.Page
 expect = playwright.expect
 expect.set_options(timeout=120_000)
+MEASURED = """() => [...window.explorer.chosen.tree.nodes.values()]
+  .map(({ number, rows, below, size, hidden }) => [number, rows, below, size, hidden].join())"""
+MEASURED_ANEW = (
+    MEASURED.replace(
+        "() => ",
+        "() => (window.explorer.view.layout.update(window.explorer.chosen.tree.nodes.values()), ",
+        1,
+    )
+    + ")"
+)
+FIRST_OPEN = "() => window.explorer.chosen.tree.waiting.first(50).map(({ number }) => number)"
+FIRST_SORTED = """() => [...window.explorer.chosen.tree.nodes.values()]
+  .filter((node) => node.order === null && !node.goal)
+  .sort((a, b) => a.tier - b.tier || a.key - b.key || a.number - b.number)
+  .slice(0, 50).map(({ number }) => number)"""
 XSB = "#######\n#.$@  #\n#     #\n#######\n"
 
 
@@ -364,6 +379,10 @@ def test_thousands_of_nodes_zoom_and_collapse(browser: playwright.Browser, serve
         page.click("#start")
         finish(page)
         page.wait_for_function("() => window.explorer.view.layout.root.size === 4000")
+        # What grew round by round is what one look at the whole tree gives.
+        assert page.evaluate(MEASURED) == page.evaluate(MEASURED_ANEW)
+        assert page.evaluate(FIRST_OPEN) == page.evaluate(FIRST_SORTED)
+        assert page.evaluate("() => window.explorer.view.inSight.length") < 4000
         page.locator("#tree").hover()
         page.mouse.wheel(0, -300)
         page.click("#fit")

@@ -105,8 +105,8 @@ def _table(table: Table) -> str:
     )
     title = escape(table.title)
     return (
-        f'<h3>{title}</h3><div class="scroll" tabindex="0" role="region" aria-label="{title}"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<h3>{title}</h3><div class="scroll" tabindex="0" role="region" aria-label="{title}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
