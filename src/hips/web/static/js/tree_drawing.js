@@ -4,7 +4,8 @@ import { colour } from "./dom.js";
 
 export const RADIUS = 11;
 const PICTURE = 56;
-const PICTURES_FROM = 0.55;
+const PICTURES_FROM = 0.42;
+const NOTES_FROM = 0.55;
 const MOST_PICTURES = 200;
 const MARGIN = 40;
 const DOTS_FROM = 800; // so many visible nodes are dots, and their edges plain lines
@@ -95,7 +96,7 @@ function drawNode(scene, { node, left, top }) {
       picture ? 6 : half[0] + 4);
     pen.stroke();
   }
-  if (zoom > PICTURES_FROM) drawNotes(scene, { node, left, top }, half, Boolean(picture));
+  if (zoom > NOTES_FROM) drawNotes(scene, { node, left, top }, half, Boolean(picture));
 }
 
 const isOpen = (node) => node.order === null && !node.goal;
