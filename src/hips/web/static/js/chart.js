@@ -74,7 +74,7 @@ export function drawChart(canvas, curves, { xLabel = "", yLabel = "", logX = fal
   if (level !== null) line(pen, box.left, toY(level), box.right, toY(level));
   used.forEach((curve, place) => {
     // Earlier curves are wider, so that one that lies below another still shows.
-    pen.lineWidth = Math.min(4.5, 1.8 + 0.7 * (used.length - 1 - place));
+    pen.lineWidth = Math.min(4.5, 1.8 + 0.5 * (used.length - 1 - place));
     drawCurve(pen, curve, toX, toY, box);
   });
 }
