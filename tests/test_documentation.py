@@ -68,9 +68,20 @@ def test_examples_in_docstrings_hold(path: Path) -> None:
     assert result.failed == 0
 
 
+def lines(page: Path) -> list[str]:
+    """The lines of the shell blocks of a page; those that end in a backslash go on."""
+    joined = (block.replace("\\\n", " ") for block in blocks(page, "bash"))
+    return [line for block in joined for line in block.splitlines()]
+
+
 def calls(page: Path) -> list[list[str]]:
     """Arguments of every `hips` command in the blocks of a page."""
-    return arguments([line for block in blocks(page, "bash") for line in block.splitlines()])
+    return arguments(lines(page))
+
+
+def launched(page: Path) -> list[list[str]]:
+    """Arguments of commands that another program starts, such as torchrun."""
+    return arguments([line[line.index("hips ") :] for line in lines(page) if "-m hips " in line])
 
 
 def mentions(page: Path) -> list[list[str]]:
@@ -87,6 +98,20 @@ def arguments(lines: list[str]) -> list[list[str]]:
 
 def options(command: click.Command) -> set[str]:
     return {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if calls(p) or launched(p)], ids=name_page)
+def test_commands_can_be_parsed(page: Path) -> None:
+    """Also those that would run for hours: their options take these values."""
+    for verb, *rest in [*calls(page), *launched(page)]:
+        if "…" not in rest:
+            COMMANDS[verb].make_context(verb, rest)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_page)
+def test_benchmarks_exist(page: Path) -> None:
+    named = re.findall(r"python -m benchmarks\s+(\w+)", page.read_text())
+    assert all((ROOT / "benchmarks" / f"{name}.py").is_file() for name in named), named
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if calls(p) or mentions(p)], ids=name_page)

@@ -78,7 +78,8 @@ def names_page() -> str:
     for name in methods.names():
         method = methods.get(name)
         lines.append(f"| `{name}` | {method.label} | {method.about} |")
-    lines += ["", "A search ends with one of these outcomes ([their meaning](../reference/search.md)):", ""]
+    ends = "A search ends with one of these outcomes ([their meaning](../reference/search.md)):"
+    lines += ["", ends, ""]
     lines += [f"- `{outcome.value}`" for outcome in Outcome]
     return "\n".join(lines) + "\n"
 

@@ -104,17 +104,13 @@ def gif_bytes(frames: Sequence[Image], frame_milliseconds: int = FRAME_MILLISECO
 def ansi(domain: Domain, state: Grid, max_columns: int = 60, max_rows: int = 60) -> Text:
     """The rendered state as coloured half blocks: one character is two pixels high.
 
-    Works for every domain, since it uses only the picture: cells are averaged down to as many
-    pixels as fit into `max_columns` × `max_rows` characters, but to 2 × 2 at least and 12 × 12 at
-    most.
+    Works for every domain, since it uses only the picture: a cell has as many pixels as fit into
+    `max_columns` × `max_rows` characters, but 2 × 2 at least and 12 × 12 at most.
     """
     height, width = state.shape
     room = min(max_columns // width, 2 * max_rows // height)
     pixels = int(np.clip(room // 2 * 2, 2, 12))
-    zoom = 4
-    picture = domain.render(state, pixels * zoom).astype(np.float64)
-    blocks = picture.reshape(height * pixels, zoom, width * pixels, zoom, 3)
-    colours = blocks.mean(axis=(1, 3)).astype(int)
+    colours = domain.render(state, pixels)
     text = Text()
     for top, bottom in zip(colours[0::2], colours[1::2], strict=True):
         for above, below in zip(top.tolist(), bottom.tolist(), strict=True):

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import hips
 from hips import domains
 from hips.cli import PANELS, app
+from hips.cli.boards import board, has_colours
 from hips.cli.summary import Summary, line
 from hips.cli.watch import Watcher
 
@@ -41,6 +42,19 @@ def test_the_watcher_follows_a_search_to_its_goal() -> None:
     assert watcher.expansions == result.statistics.expansions == recorder.trees[0].expansions
     assert watcher.best == 0.0
     assert "1 of 1 solved" in screen.getvalue()
+
+
+@pytest.mark.parametrize("colours", [True, False])
+def test_boards_are_text_where_there_are_no_colours(colours: bool) -> None:
+    tiles = domains.create("sliding_tiles", height=3, width=3)
+    level = tiles.parse("1 2 5 3 4 0 6 7 8")
+    console = Console(
+        file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=not colours
+    )
+    assert has_colours(console) == colours
+    shown = board(console, tiles, level, 3, has_colours(console)).plain
+    assert ("▀" in shown) == colours
+    assert (tiles.text(level) == shown) != colours
 
 
 def test_watch_leaves_stdout_to_the_results() -> None:

@@ -171,3 +171,11 @@ def test_pictures_have_the_promised_shape_and_show_every_tile() -> None:
     assert picture.dtype == np.uint8
     tiles = picture.reshape(5, 24, 5, 24, 3).swapaxes(1, 2).reshape(25, -1)
     assert len(np.unique(tiles, axis=0)) == 25
+
+
+def test_small_tiles_show_their_whole_number() -> None:
+    domain = create("sliding_tiles")
+    tiles = {
+        domain.render(np.array([[n, 0]], dtype=np.uint8), 8)[:, :8].tobytes() for n in range(25)
+    }
+    assert len(tiles) == 25

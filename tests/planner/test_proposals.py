@@ -16,7 +16,7 @@ from hips.planner.children import Fate
 from hips.planner.expander import Hybrid
 from hips.planner.generators import RandomLegal, RepeatAction
 from hips.planner.policies import NearestStepPolicy
-from hips.planner.proposals import screen
+from hips.planner.proposals import normalise, screen
 from hips.planner.protocols import DynamicsMode, Proposals
 from hips.planner.rollouts import RolloutLimits
 from hips.planner.search import solve
@@ -51,6 +51,12 @@ def test_proposals_are_screened_before_any_rollout() -> None:
     assert np.exp(found.usable.log_probabilities) == pytest.approx([2.0, 1.0, 1.0])
     kept, repeated, illegal = Fate.KEPT, Fate.REPEATED, Fate.ILLEGAL
     assert found.fates.tolist() == [kept, kept, repeated, repeated, kept, illegal, illegal]
+
+
+def test_impossible_proposals_have_no_share() -> None:
+    logarithms = np.array([-np.inf, -np.inf, -1.0, -np.inf])
+    shares = normalise(logarithms, np.array([0, 0, 1, 1]), 3)
+    assert np.exp(shares).tolist() == [0.0, 0.0, 1.0, 0.0]
 
 
 def test_every_proposal_has_one_fate() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hips import plugins
+from hips import domains, plugins
 from hips.web.limits import Limits
 
 if TYPE_CHECKING:
@@ -28,6 +28,21 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installe
 Page = playwright.Page
 expect = playwright.expect
 expect.set_options(timeout=120_000)
+MEASURED = """() => [...window.explorer.chosen.tree.nodes.values()]
+  .map(({ number, rows, below, size, hidden }) => [number, rows, below, size, hidden].join())"""
+MEASURED_ANEW = (
+    MEASURED.replace(
+        "() => ",
+        "() => (window.explorer.view.layout.update(window.explorer.chosen.tree.nodes.values()), ",
+        1,
+    )
+    + ")"
+)
+FIRST_OPEN = "() => window.explorer.chosen.tree.waiting.first(50).map(({ number }) => number)"
+FIRST_SORTED = """() => [...window.explorer.chosen.tree.nodes.values()]
+  .filter((node) => node.order === null && !node.goal)
+  .sort((a, b) => a.tier - b.tier || a.key - b.key || a.number - b.number)
+  .slice(0, 50).map(({ number }) => number)"""
 XSB = "#######\n#.$@  #\n#     #\n#######\n"
 
 
@@ -115,6 +130,11 @@ def test_watch_a_sampled_problem(page: Page) -> None:
     page.keyboard.press("ArrowDown")
     second = page.locator("#frontier tbody tr").nth(1)
     expect(second).to_be_focused()
+    expect(second).to_have_attribute("tabindex", "0")
+    assert page.locator("#frontier tbody tr[tabindex='0']").count() == 1
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    expect(page.locator("#frontier tbody tr:not([hidden])").first).to_be_focused()
 
 
 def test_old_results_never_pass_for_new_ones(page: Page) -> None:
@@ -127,7 +147,7 @@ def test_old_results_never_pass_for_new_ones(page: Page) -> None:
     expect(page.locator("#progress")).to_be_empty()
     expect(page.locator("#runs-box")).to_be_hidden()
     expect(page.locator("#player")).to_be_hidden()
-    assert page.evaluate("() => window.explorer.view.placed.length") == 0
+    assert page.evaluate("() => window.explorer.view.layout.root") is None
 
 
 def test_step_pause_resume_and_stop(page: Page) -> None:
@@ -216,9 +236,9 @@ def test_compare_methods_and_sweep_epsilon(page: Page) -> None:
 
 
 def test_one_level_shows_why_epsilon_matters(page: Page) -> None:
-    """With models on which it no longer does, `contrast.json` needs another level."""
+    """With models on which it no longer does, the domain's example needs another level."""
     choose(page, "tsp")
-    page.locator(".welcome .contrast").click()
+    page.locator(".welcome .contrast button").click()
     finish(page, 2)
     outcomes = {
         row.locator("td").first.inner_text(): row.inner_text()
@@ -227,18 +247,19 @@ def test_one_level_shows_why_epsilon_matters(page: Page) -> None:
     assert "gave up, no proof" in outcomes["HIPS"]
     assert "solved" in outcomes["HIPS-ε"]
     assert page.evaluate("() => window.explorer.chosen.result.action_expansions") > 0
-    level = json.loads((ROOT / "src/hips/web/static/contrast.json").read_text())["text"]
-    assert level in (ROOT / "docs/tutorials/read-a-search.md").read_text()
+    example = domains.create("sokoban").example
+    assert example is not None
+    assert example.text in (ROOT / "docs/tutorials/read-a-search.md").read_text()
 
 
 def test_selected_nodes_stay_where_they_are(page: Page) -> None:
     choose(page, "sokoban")
     page.click("#start")
     finish(page)
-    place = """() => { const { view, placed } = window.explorer.view;
-      const { x, y } = placed.at(-1);
+    place = """() => { const { view, layout } = window.explorer.view;
+      const { x, y } = layout.position(layout.root);
       return [view.x + x * view.across, view.y + y * view.along]; }"""
-    before = page.evaluate(place)  # the root is placed last
+    before = page.evaluate(place)
     page.focus("#tree")
     page.keyboard.press("ArrowRight")
     assert page.evaluate(place) == pytest.approx(before)
@@ -357,11 +378,15 @@ def test_thousands_of_nodes_zoom_and_collapse(browser: playwright.Browser, serve
         page.fill("#max-expansions", "4000")
         page.click("#start")
         finish(page)
-        page.wait_for_function("() => window.explorer.view.placed.length === 4000")
+        page.wait_for_function("() => window.explorer.view.layout.root.size === 4000")
+        # What grew round by round is what one look at the whole tree gives.
+        assert page.evaluate(MEASURED) == page.evaluate(MEASURED_ANEW)
+        assert page.evaluate(FIRST_OPEN) == page.evaluate(FIRST_SORTED)
+        assert page.evaluate("() => window.explorer.view.inSight.length") < 4000
         page.locator("#tree").hover()
         page.mouse.wheel(0, -300)
         page.click("#fit")
         page.focus("#tree")
         page.keyboard.press("Home")
         page.keyboard.press("Space")
-        page.wait_for_function("() => window.explorer.view.placed.length === 1")
+        page.wait_for_function("() => window.explorer.view.layout.root.size === 1")

@@ -6,8 +6,10 @@ import asyncio
 import base64
 import itertools
 import json
+import re
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from hips import domains, methods
+from hips import domains, methods, web
 from hips.planner.settings import knobs
 from hips.web.guard import COOKIE, Access, Guard
 from hips.web.limits import Limits
@@ -101,6 +103,24 @@ def test_every_usable_method_runs(client: httpx.Client) -> None:
         last, content = search(client, {**problem, "method": name, "max_seconds": 5})[-1]
         assert last == "result", content
         assert content["method"] == name
+
+
+def test_examples_and_contrasts_come_from_the_registries(client: httpx.Client) -> None:
+    offered = client.get("/api/catalogue").json()
+    for domain in offered["domains"]:
+        example = domains.create(domain["name"]).example
+        assert domain["example"] == (None if example is None else asdict(example))
+    contrasts = {name: one["contrast"] for name, one in offered["methods"].items()}
+    assert {one for one in contrasts.values() if one} <= set(contrasts)
+    assert any(d["example"] for d in offered["domains"])
+
+
+def test_the_page_names_no_domain_and_no_method() -> None:
+    # `hips` is the command, and HTML has short names of its own.
+    names = {name for name in (*domains.names(), *methods.names()) if len(name) > 2} - {"hips"}
+    for file in (Path(web.__file__).parent / "static").rglob("*.*"):
+        words = set(re.findall(r"\w+", file.read_text()))
+        assert not words & names, file.name
 
 
 def test_settings_reach_the_search(client: httpx.Client) -> None:

@@ -10,25 +10,40 @@ from hips.benchmark import charts
 from hips.benchmark.document import Document, Figure, Section, Table
 
 STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 72rem; padding: 1rem 2rem;
-       color: #1a1a1a; background: #fff; }
-h1, h2 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid #ddd; padding-top: 1rem; }
-nav a { margin-right: 1rem; white-space: nowrap; } a { color: #0b5394; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0 1.5rem; }
-caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #e5e5e5; text-align: right;
+:root { color-scheme: light dark; --back: #fff; --ink: #1a1a1a; --quiet: #555; --line: #e2e2e2;
+        --strong: #888; --link: #0b5394; --hover: #f1f6fb; --code: #f4f4f4; }
+@media (prefers-color-scheme: dark) {
+  :root { --back: #14171c; --ink: #e6e8eb; --quiet: #a5adb8; --line: #333a44; --strong: #77808c;
+          --link: #7db8f5; --hover: #1f2630; --code: #1f242c; } }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 76rem; padding: 1rem 2rem;
+       color: var(--ink); background: var(--back); }
+p, li { max-width: 60rem; }
+h1, h2 { line-height: 1.2; }
+h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
+nav a { margin-right: 1rem; white-space: nowrap; } a { color: var(--link); }
+/* A shadow at an edge says that a table goes on there. */
+.scroll { overflow-x: auto; margin-bottom: 1.5rem; background:
+    linear-gradient(90deg, var(--back) 30%, transparent) left / 2rem 100% local no-repeat,
+    linear-gradient(-90deg, var(--back) 30%, transparent) right / 2rem 100% local no-repeat,
+    linear-gradient(90deg, var(--strong), transparent) left / .35rem 100% scroll no-repeat,
+    linear-gradient(-90deg, var(--strong), transparent) right / .35rem 100% scroll no-repeat; }
+table { border-collapse: collapse; font-size: .94rem; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right;
          white-space: nowrap; font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
-thead th { border-bottom: 2px solid #888; } tbody tr:hover { background: #f3f7fb; }
+thead th { border-bottom: 2px solid var(--strong); } tbody tr:hover { background: var(--hover); }
 .figures { display: grid; gap: 1rem;
            grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); }
-.figures > figure { min-width: 0; margin: 0; } svg { width: 100%; font-size: 12px; fill: #444; }
-svg .grid { stroke: #e5e5e5; } svg .tick { stroke: #888; }
+.figures > figure { min-width: 0; margin: 0; }
+svg { width: 100%; font-size: 12px; fill: var(--quiet); }
+svg .grid { stroke: var(--line); } svg .tick { stroke: var(--strong); }
 figure { margin: 1rem 0; } figure img { max-width: 100%; }
-figcaption, .note { color: #555; font-size: .9rem; } pre { background: #f5f5f5; padding: 1rem;
-overflow-x: auto; } details { margin: .5rem 0; }
-@media (max-width: 40rem) { body { padding: .5rem; } .figures { grid-template-columns: 1fr; } }
+figcaption, .note { color: var(--quiet); font-size: .9rem; }
+pre { background: var(--code); padding: 1rem; overflow-x: auto; } details { margin: .5rem 0; }
+@media (max-width: 40rem) {
+  body { padding: .5rem .75rem; } .figures { grid-template-columns: 1fr; }
+  th:first-child, td:first-child { white-space: normal; min-width: 8.5rem; } }
 """
 
 
@@ -88,9 +103,10 @@ def _table(table: Table) -> str:
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
     )
+    title = escape(table.title)
     return (
-        f'<div class="scroll"><table><caption>{escape(table.title)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<h3>{title}</h3><div class="scroll" tabindex="0" role="region" aria-label="{title}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 

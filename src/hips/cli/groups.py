@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
@@ -16,6 +17,7 @@ from hips import plugins
 from hips.errors import ConfigError
 from hips.planner.settings import Knob, Settings, from_values, knobs
 
+PLACEHOLDERS = {bool: "", int: "N", float: "X", str: "NAME", Path: "FILE"}
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 SETTINGS_PANEL = "Search settings"
 SWITCHES_PANEL = "Search settings, on or off"
@@ -116,7 +118,24 @@ def _knob_hint(hint: Any, knob: Knob) -> Any:
 
 def _option(name: str, hint: Any, default: Any) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=hint)
+    return inspect.Parameter(name, kind, default=default, annotation=_with_placeholder(hint))
+
+
+def _with_placeholder(hint: Any) -> Any:
+    """The same option with a short placeholder of its value, so that 80 columns have room."""
+    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    word = next((PLACEHOLDERS[one] for one in _simple(kind) if one in PLACEHOLDERS), None)
+    shown = [copy.copy(one) for one in notes]
+    for one in shown:
+        if isinstance(one, OptionInfo) and one.metavar is None:
+            one.metavar = word
+    return Annotated[(kind, *shown)] if shown else hint
+
+
+def _simple(kind: Any) -> list[Any]:
+    """The types in a hint such as `list[Path] | None`."""
+    inside = [found for one in get_args(kind) for found in _simple(one)]
+    return inside or [kind]
 
 
 def parse_memory(text: str | None) -> int | None:

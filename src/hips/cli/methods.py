@@ -46,6 +46,7 @@ def show_methods(
                     "parts": list(one.parts),
                     "settings": list(one.settings),
                     "defaults": dict(one.defaults),
+                    "contrast": one.contrast or None,
                 }
                 for one in found
             ]

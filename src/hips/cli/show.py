@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from hips.arrays import Actions, Grid
+from hips.cli.boards import board, has_colours
 from hips.cli.groups import with_groups
 from hips.cli.levels import read_levels
 from hips.cli.options import (
@@ -26,10 +27,12 @@ from hips.cli.options import (
 from hips.domains import Domain
 from hips.domains.records import Level
 from hips.errors import ConfigError
-from hips.pictures import ansi, fitting_cell, plan_frames, save_gif, save_png
+from hips.pictures import fitting_cell, plan_frames, save_gif, save_png
 from hips.seeding import stream
 
 MOST_SHOWN = 10
+OTHER_ROWS = 4
+"""Rows of the terminal beside a board: its name, an empty line and the prompt."""
 
 
 def register(app: typer.Typer) -> None:
@@ -137,7 +140,7 @@ def _print_levels(
     console = Console(
         force_terminal=colour, color_system="truecolor" if colour else "auto", highlight=False
     )
-    in_colour = console.is_terminal if colour is None else colour
+    in_colour = has_colours(console) if colour is None else colour
     for i in chosen[:MOST_SHOWN]:
         grid, title = levels[i].grid, levels[i].title
         sized = domain.for_grid(grid)
@@ -145,10 +148,7 @@ def _print_levels(
         console.print(f"level {i} of {len(levels)}{name}", style="dim", markup=False)
         if levels[i].note:
             console.print(levels[i].note, style="dim", markup=False)
-        if in_colour:
-            console.print(ansi(sized, grid, console.width))
-        else:
-            console.print(sized.text(grid), markup=False, soft_wrap=True)
+        console.print(board(console, sized, grid, OTHER_ROWS, in_colour), soft_wrap=not in_colour)
         console.print()
     if len(chosen) > MOST_SHOWN:
         console.print(f"… and {len(chosen) - MOST_SHOWN} more; choose one with --index.")

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-from hips import methods
 from hips.arrays import Grid
 from hips.cli.groups import folded, with_groups
 from hips.cli.levels import LevelOptions, LevelStream
@@ -66,7 +65,8 @@ class MethodOptions:
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"One of {', '.join(methods.names())}. Default: the best the model allows."
+            help="Method, such as hips_eps, hips or phs_star; `hips methods` lists all. "
+            "Default: the best the model allows."
         ),
     ] = None
     model: ModelOption = None
@@ -142,16 +142,17 @@ def solve_levels(
 ) -> None:
     """Solve levels: a plan for each, or a proof that there is none.
 
-    The search is complete unless it uses only subgoals or only learned dynamics. The exit code is
-    0 if all levels were solved, 1 if not, 2 for bad input, 130 if interrupted.
+    The search is complete unless it uses only subgoals or only learned dynamics.
+
+    Exit codes: 0 all levels solved, 1 not all, 2 bad input, 130 interrupted.
 
     For example:
 
       hips solve sokoban --levels my_levels.txt
 
-      hips solve sliding_tiles --count 20 --seed 3 --max-seconds 60 --out results.jsonl
+      hips solve sliding_tiles --count 20 --max-seconds 60 --out results.jsonl
 
-      hips solve sokoban --levels - --method phs_star --evaluation astar --json < level.txt
+      hips solve sokoban --levels - --method phs_star --json < level.txt
     """
     own = domain.make()
     # A watched search is one search; without a wish, that is the learned one.

@@ -12,15 +12,15 @@ from rich.live import Live
 from rich.text import Text
 
 from hips.arrays import Grid
+from hips.cli.boards import board, has_colours
 from hips.cli.summary import count
 from hips.domains.base import Domain
-from hips.pictures import ansi
 from hips.planner.result import Result
 from hips.planner.rounds import Observer, Round
 
 PICTURES_PER_SECOND = 8
-MOST_COLUMNS = 60
-FACTS_ROWS = 2
+OTHER_ROWS = 3
+"""Rows of the terminal beside the board: the facts, which may need two, and the cursor's."""
 
 
 class Watcher(Observer):
@@ -84,7 +84,6 @@ class Watcher(Observer):
         if self.board is None:
             return
         console = self.live.console
-        room = min(MOST_COLUMNS, console.width), console.height - FACTS_ROWS
         best = "–" if self.best is None else f"{self.best:.1f}"
         ended = f" · {self.solved} of {self.ended} solved" if self.ended else ""
         total = "" if self.total is None else f" of {self.total}"
@@ -93,8 +92,9 @@ class Watcher(Observer):
             f"{self.open:,} open · best ĥ {best}{ended}"
             f"{self.better and f' · improving {self.better}'}"
         )
-        picture = ansi(self.domain.for_grid(self.board), self.board, *room)
-        self.live.update(Group(picture, facts), refresh=True)
+        domain = self.domain.for_grid(self.board)
+        shown = board(console, domain, self.board, OTHER_ROWS, has_colours(console))
+        self.live.update(Group(shown, facts), refresh=True)
 
     def _look_for_better(self, round: Round) -> None:
         offered = round.offered
@@ -111,7 +111,10 @@ class Watcher(Observer):
 @contextmanager
 def watching(domain: Domain, total: int | None, *others: Observer) -> Iterator[Observer]:
     """An observer that draws on stderr until the searches end, and passes everything on."""
-    with Live(console=Console(stderr=True), auto_refresh=False) as live:
+    console = Console(stderr=True)
+    with Live(console=console, auto_refresh=False) as live:
         watcher = Watcher(domain, total, live, others)
         yield watcher
         watcher.draw()
+    if not console.is_terminal:
+        console.line()  # a file gets the last picture alone, without the end of its line

@@ -190,6 +190,16 @@ def _check_text(subject: _Subject) -> None:
     _require(same, f"parse_many does not read what export writes in format '{domain.formats[0]}'.")
 
 
+def _check_example(subject: _Subject) -> None:
+    domain = subject.domain
+    if domain.example is None:
+        return
+    level = domain.parse(domain.example.text)
+    own = domain.for_grid(level)
+    _require(not own.fault(level), f"the example is no state: {own.fault(level)}")
+    _require(not own.is_goal(level[None])[0], "the example is solved.")
+
+
 def _check_render(subject: _Subject) -> None:
     height, width = subject.domain.spec.shape
     expected = (height * RENDERED_CELL, width * RENDERED_CELL, 3)
@@ -331,6 +341,7 @@ _CHECKS: dict[str, Callable[[_Subject], None]] = {
     "is_goal": _check_goals,
     "expert": _check_expert,
     "text": _check_text,
+    "example": _check_example,
     "render": _check_render,
     "is_legal": _check_legality,
     "decode": _check_decoding,

@@ -17,7 +17,7 @@ import numpy as np
 
 from hips.arrays import Actions, Bools, Floats, Grid, Grids, Image, Scores
 from hips.domains import defaults
-from hips.domains.records import Level, Macros
+from hips.domains.records import Example, Level, Macros
 from hips.errors import ConfigError, LevelError
 from hips.files import text_lines
 
@@ -123,6 +123,8 @@ class Domain(ABC):
     """Formats that `export` writes; the first is the default."""
     plan_inputs: ClassVar[tuple[str, ...]] = ()
     """Formats of plans, besides action names, that `read_plan` reads."""
+    example: ClassVar[Example | None] = None
+    """A level on which to compare methods; pages and tutorials open it."""
     environment_id: ClassVar[str | None] = None
     """Name `N` of the Gymnasium environment `hips/N-v0`; None for no environment."""
 

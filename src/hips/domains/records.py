@@ -1,4 +1,4 @@
-"""Records that domains exchange with the rest of the package: levels of files, and macros."""
+"""Records that domains exchange with the rest of the package: levels, examples and macros."""
 
 from __future__ import annotations
 
@@ -23,6 +23,21 @@ class Level:
     grid: Grid
     title: str = ""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A level that is unlike those that the domain samples.
+
+    What was learned from sampled levels fits it badly, so methods differ on it.
+
+    Attributes:
+        text: the level in the domain's format.
+        about: a sentence for people: what is special about it.
+    """
+
+    text: str
+    about: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,5 +29,6 @@ register(
             *VERIFIED,
         ),
         {"evaluation": "gbfs", "candidates": 1, "epsilon": 0.0},
+        contrast="adasubs",
     )
 )

@@ -93,6 +93,7 @@ class Method:
         obstacle: why it cannot run on a domain, apart from its model; empty if it can.
         exchangeable: groups of its parts that another model's can replace, together each.
         has_heuristic: whether it brings a heuristic that needs no model.
+        contrast: name of the method without what this one adds, to compare it with; may be empty.
         complete: whether it finds a plan if there is one, and else proves that there is none,
             given true dynamics and no limits.
     """
@@ -107,6 +108,7 @@ class Method:
     obstacle: Obstacle = no_obstacle
     exchangeable: tuple[tuple[str, ...], ...] = ()
     has_heuristic: bool = False
+    contrast: str = ""
     complete: bool = True
 
     @property

@@ -37,5 +37,6 @@ register(
         SUBGOAL_PARTS,
         ("epsilon", "shares", "head_start", *SEARCH, *JUMPS),
         exchangeable=EXCHANGEABLE,
+        contrast="hips",
     )
 )

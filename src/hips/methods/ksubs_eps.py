@@ -22,5 +22,6 @@ register(
         ("ksubs", "heuristic"),
         ("epsilon", "evaluation", "heuristic_weight", "close_on_generation", "precision", *EDITS),
         {"evaluation": "gbfs", "epsilon": 0.0},
+        contrast="ksubs",
     )
 )

@@ -90,11 +90,13 @@ def merge(
 
 
 def normalise(log_probabilities: Floats, parents: Ints, count: int) -> Floats:
-    """Makes each parent's probabilities sum to 1."""
+    """Makes each parent's probabilities sum to 1; where all are 0, they stay 0."""
     best = np.full(count, -np.inf)
     np.maximum.at(best, parents, log_probabilities)
+    best[np.isneginf(best)] = 0.0
     shifted = log_probabilities - best[parents]
     totals = np.bincount(parents, weights=np.exp(shifted), minlength=count)
+    totals[totals == 0] = 1.0
     normalised: Floats = shifted - np.log(totals[parents])
     return normalised
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import typing
+from dataclasses import asdict
 from typing import Any
 
 from hips import domains, methods
@@ -20,8 +21,7 @@ def describe(limits: Limits) -> dict[str, Any]:
     """Everything the page needs to know before the first request."""
     known = {name: _method(methods.get(name)) for name in methods.names()}
     found = [_domain(domains.create(name)) for name in domains.names()]
-    # Domains with a model come first: the page opens with the first one.
-    found.sort(key=lambda domain: not any(known[name]["learned"] for name in domain["methods"]))
+    found.sort(key=lambda domain: _place(domain, known))
     return {
         "version": __version__,
         "domains": found,
@@ -36,6 +36,12 @@ def describe(limits: Limits) -> dict[str, Any]:
     }
 
 
+def _place(domain: dict[str, Any], known: dict[str, dict[str, Any]]) -> tuple[bool, bool]:
+    """The page opens with the first domain: one with a model, best with an example to look at."""
+    learned = any(known[name]["learned"] for name in domain["methods"])
+    return not learned, domain["example"] is None
+
+
 def _domain(domain: Domain) -> dict[str, Any]:
     spec = domain.spec
     about = (type(domain).__doc__ or "").strip().splitlines()
@@ -48,6 +54,7 @@ def _domain(domain: Domain) -> dict[str, Any]:
         "symbols": list(spec.symbols),
         "actions": list(spec.actions),
         "methods": usable_methods(domain),
+        "example": None if domain.example is None else asdict(domain.example),
     }
 
 
@@ -65,6 +72,7 @@ def _method(method: Method) -> dict[str, Any]:
         "about": method.description,
         "settings": list(method.settings),
         "learned": bool(method.parts),
+        "contrast": method.contrast,
     }
 
 

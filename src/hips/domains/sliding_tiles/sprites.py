@@ -8,9 +8,12 @@ import numpy as np
 from PIL import Image as Pictures
 from PIL import ImageDraw, ImageFont
 
-from hips.arrays import Grid, Image
+from hips.arrays import Bools, Grid, Image
+from hips.domains.sliding_tiles.digits import inked
 
 OVERSAMPLING = 4
+SMALLEST_FONT = 14
+"""Pixels of a cell from which a font is legible."""
 TRAY = (58, 50, 47)
 HOLLOW = (44, 38, 36)
 AWAY = ((236, 222, 196), (203, 184, 150), (66, 54, 46))
@@ -34,6 +37,8 @@ def render(state: Grid, cell: int) -> Image:
 @lru_cache(maxsize=256)
 def tile(symbol: int, at_home: bool, cell: int) -> Image:
     """One cell `[cell, cell, 3]`: the blank, or a block with its number."""
+    if cell < SMALLEST_FONT and symbol and (number := inked(symbol)).shape[1] < cell:
+        return _pixel_tile(number, HOME if at_home else AWAY, cell)
     side = cell * OVERSAMPLING
     canvas = Pictures.new("RGB", (side, side), TRAY)
     draw = ImageDraw.Draw(canvas)
@@ -53,3 +58,13 @@ def tile(symbol: int, at_home: bool, cell: int) -> Image:
         )  # fmt: skip
     small = canvas.resize((cell, cell), Pictures.Resampling.LANCZOS)
     return np.asarray(small, dtype=np.uint8)
+
+
+def _pixel_tile(number: Bools, colours: tuple[tuple[int, int, int], ...], cell: int) -> Image:
+    """A block with a gap to its right and below, for terminals."""
+    face, _, ink = colours
+    picture = np.full((cell, cell, 3), TRAY, dtype=np.uint8)
+    picture[:-1, :-1] = face
+    top, left = ((cell - 1 - length) // 2 for length in number.shape)
+    picture[top : top + number.shape[0], left : left + number.shape[1]][number] = ink
+    return picture

@@ -13,7 +13,7 @@ from hips.domains import _pddl, register
 from hips.domains._geometry import dihedral
 from hips.domains.base import Domain, GridSpec, Preset, Symmetry
 from hips.domains.defaults import require_format
-from hips.domains.records import Level, Macros
+from hips.domains.records import Example, Level, Macros
 from hips.domains.sokoban import (
     expert,
     files,
@@ -25,6 +25,7 @@ from hips.domains.sokoban import (
     sprites,
     varied,
 )
+from hips.domains.sokoban.example import MAZE
 from hips.errors import ConfigError, LevelError
 
 PUBLISHED, VARIED = "published", "varied"
@@ -54,6 +55,7 @@ class Sokoban(Domain):
     }
     formats: ClassVar[tuple[str, ...]] = ("xsb", "boxoban", "pddl")
     plan_inputs: ClassVar[tuple[str, ...]] = ("lurd",)
+    example: ClassVar[Example | None] = MAZE
     environment_id: ClassVar[str | None] = "Sokoban"
 
     def __post_init__(self) -> None:

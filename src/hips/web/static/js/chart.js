@@ -1,6 +1,6 @@
 // Curves on a canvas, with axes that read 1, 2, 5, 10.
 
-import { colour, context, short } from "./dom.js";
+import { colour, context, make, short } from "./dom.js";
 
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
 export const COLOURS = ["#2f81d6", "#d9700f", "#1f9d6b", "#c0579b", "#b98a00", "#3fa9d6", "#868e96"];
@@ -72,13 +72,32 @@ export function drawChart(canvas, curves, { xLabel = "", yLabel = "", logX = fal
   pen.fillText(yLabel, 0, 0);
   pen.restore();
   if (level !== null) line(pen, box.left, toY(level), box.right, toY(level));
-  used.forEach((curve) => drawCurve(pen, curve, toX, toY, box));
+  used.forEach((curve, place) => {
+    // Earlier curves are wider, so that one that lies below another still shows.
+    pen.lineWidth = Math.min(4.5, 1.8 + 0.5 * (used.length - 1 - place));
+    drawCurve(pen, curve, toX, toY, box);
+  });
 }
+
+/** A piece of a curve for a legend. */
+export function swatch(colour, dash) {
+  const canvas = make("canvas", { className: "swatch", "aria-hidden": "true", width: 52, height: 12 });
+  const pen = canvas.getContext("2d");
+  pen.scale(2, 2);
+  pen.strokeStyle = colour;
+  pen.lineWidth = 2.5;
+  pen.setLineDash(dashes(dash));
+  pen.moveTo(0, 3);
+  pen.lineTo(26, 3);
+  pen.stroke();
+  return canvas;
+}
+
+const dashes = (dash) => DASHES[(dash ?? 0) % DASHES.length];
 
 function drawCurve(pen, curve, toX, toY, box) {
   pen.strokeStyle = pen.fillStyle = curve.colour;
-  pen.lineWidth = 2;
-  pen.setLineDash(DASHES[(curve.dash ?? 0) % DASHES.length]);
+  pen.setLineDash(dashes(curve.dash));
   pen.beginPath();
   let last = null;
   curve.points.forEach(([x, y], place) => {

@@ -38,12 +38,17 @@ export function emptyRow(columns, text) {
   return make("tr", {}, make("td", { className: "empty", colSpan: columns }, text));
 }
 
-/** A row of a table that can be chosen with the mouse, or with Enter; arrows walk the rows. */
+/** A row of a table that can be chosen with the mouse, or with Enter; arrows walk the rows.
+ *
+ * The Tab key stops once at the table: at the row that was visited last.
+ */
 export function choosable(cells, choose, chosen = false) {
   const keys = {
     Enter: choose,
-    ArrowDown: (row) => row.nextElementSibling?.focus(),
-    ArrowUp: (row) => row.previousElementSibling?.focus(),
+    ArrowDown: (row) => visit(row.nextElementSibling),
+    ArrowUp: (row) => visit(row.previousElementSibling),
+    Home: (row) => visit([...row.parentElement.rows].find(canBeVisited)),
+    End: (row) => visit([...row.parentElement.rows].findLast(canBeVisited)),
   };
   return make(
     "tr",
@@ -51,6 +56,7 @@ export function choosable(cells, choose, chosen = false) {
       tabIndex: -1,
       className: chosen ? "chosen" : "",
       onclick: choose,
+      onfocus: (event) => takeStop(event.currentTarget),
       onkeydown: (event) => {
         if (!keys[event.key]) return;
         event.preventDefault();
@@ -59,6 +65,17 @@ export function choosable(cells, choose, chosen = false) {
     },
     ...cells.map((cell) => make("td", {}, cell)),
   );
+}
+
+const canBeVisited = (row) => row?.matches("[tabindex]:not([hidden])");
+
+function visit(row) {
+  if (canBeVisited(row)) row.focus();
+}
+
+function takeStop(row) {
+  for (const other of row.parentElement.rows) if (other.tabIndex === 0) other.tabIndex = -1;
+  row.tabIndex = 0;
 }
 
 export function say(text) {
@@ -81,8 +98,15 @@ export function context(canvas) {
   return { pen, width, height };
 }
 
+const colours = new Map();
+new MutationObserver(() => colours.clear()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+
+/** A colour of the theme; asking the style sheet at every drawing would be slow. */
 export function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (!colours.has(name)) {
+    colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  }
+  return colours.get(name);
 }
 
 export function short(value, digits = 3) {

@@ -2,13 +2,16 @@
 
 import { get, identify, post } from "./api.js";
 import { COLOURS, drawChart } from "./chart.js";
-import { $, choosable, emptyRow, label, make, say, short, table, throttled } from "./dom.js";
+import { findContrast } from "./contrast.js";
+import { $, say, short, throttled } from "./dom.js";
 import { Lane } from "./lane.js";
 import { showNode } from "./node_panel.js";
 import { say as sayOutcome } from "./outcomes.js";
 import { PlanPlayer } from "./plan.js";
 import { ProblemPanel } from "./problem.js";
 import { ResultsView } from "./results.js";
+import { RowTable } from "./row_table.js";
+import { showRuns } from "./runs_table.js";
 import * as share from "./share.js";
 import { TreeView } from "./tree_view.js";
 import { describe } from "./tree.js";
@@ -30,6 +33,10 @@ class Explorer {
     });
     this.view = new TreeView($("tree"), (node) => showNode(this.searched, node, (one) => this.view.select(one, true)));
     this.player = new PlanPlayer();
+    this.frontier = new RowTable($("frontier"), ["node", "log φ", "ĥ", "l", "π"], {
+      empty: "Open nodes, the next one to expand first.",
+      choose: (node) => this.view.select(node, true),
+    });
     this.refresh = throttled(() => this.#show(), 60);
     this.refreshSlowly = throttled(() => this.#showSlowly(), 250);
     this.addLane();
@@ -111,18 +118,20 @@ class Explorer {
     });
   }
 
-  /** The level on which subgoals alone fail, searched with and without single actions. */
+  /** A level on which subgoals alone fail, searched with and without single actions. */
   async showContrast() {
-    const { domain, text, methods } = await get("/static/contrast.json");
-    const offered = this.catalogue.domains.find(({ name }) => name === domain)?.methods ?? [];
-    if (!methods.every((name) => offered.includes(name))) {
-      say(`This needs a trained model of ${label(domain)}.`);
-      return;
-    }
-    const { levels: [level] } = await post("/api/parse", { domain, text });
-    await this.open({ problem: { ...level, domain }, lanes: methods.map((method) => ({ method })) });
+    const { domain, methods } = findContrast(this.catalogue, this.problems.domain);
+    const { levels: [level] } = await post("/api/parse", { domain: domain.name, text: domain.example.text });
+    await this.open({ problem: { ...level, domain: domain.name }, lanes: methods.map((method) => ({ method })) });
     await this.start();
     $("search").scrollIntoView();
+  }
+
+  /** Offers it where a domain has such a level and the methods. */
+  #offerContrast(domain) {
+    const contrast = findContrast(this.catalogue, domain);
+    for (const place of document.querySelectorAll(".contrast")) place.hidden = !contrast;
+    $("contrast-about").textContent = contrast?.domain.example.about ?? "";
   }
 
   /** Nothing on the page means anything in another domain. */
@@ -136,6 +145,7 @@ class Explorer {
     }
     this.player.clear();
     this.choose(this.chosen);
+    this.#offerContrast(domain);
   }
 
   /** Whether the board has changed since the last search. */
@@ -159,7 +169,7 @@ class Explorer {
 
   #laneChanged(lane) {
     if (lane === this.chosen && this.view.tree !== lane.tree) this.view.show(lane.tree, this.searched);
-    if (lane === this.chosen) this.view.relayout();
+    if (lane === this.chosen) this.view.grow();
     if (lane.state === "done" && !this.runs.includes(lane.result)) {
       lane.result.label = lane.label;
       this.runs.push(lane.result);
@@ -201,31 +211,14 @@ class Explorer {
       points: lane.tree.best, colour: lane.colour, dash: lane.dash, steps: true,
     })), { xLabel: "expansions", yLabel: "best ĥ" });
     this.#showFrontier();
-    this.#showRuns();
+    showRuns(this.runs);
   }
 
   #showFrontier() {
-    const { total, nodes } = this.chosen.tree.frontier(FRONTIER);
-    $("frontier-count").textContent = total ? `(${total} open)` : "";
-    const head = ["node", "log φ", "ĥ", "l", "π"];
-    const rows = nodes.map((node) => choosable(
-      [describe(node), short(node.key, 4), short(node.h), String(node.steps), short(node.probability)],
-      () => this.view.select(node, true),
-    ));
-    table($("frontier"), head, rows.length ? rows : [emptyRow(head.length,
-      "Open nodes, the next one to expand first.")]);
-  }
-
-  #showRuns() {
-    const head = ["method", "ε", "outcome", "length", "expansions", "subgoal / action", "rows", "seconds"];
-    const epsilon = (value) => (value === undefined ? "–" : value === 0 ? "0+" : short(value));
-    $("runs-none").hidden = this.runs.length > 0;
-    $("runs-box").hidden = !this.runs.length;
-    table($("runs"), head, this.runs.map((run) => make("tr", {}, ...[
-      run.label, epsilon(run.settings.epsilon), sayOutcome(run.outcome), String(run.length ?? "–"),
-      String(run.expansions), shares(run),
-      String(run.network_rows), short(run.seconds),
-    ].map((content) => make("td", {}, content)))));
+    const { tree } = this.chosen;
+    $("frontier-count").textContent = tree.open ? `(${tree.open} open)` : "";
+    this.frontier.show(tree.waiting.first(FRONTIER), (node) => [describe(node), short(node.key, 4),
+      short(node.h), String(node.steps), short(node.probability)]);
   }
 
   #command(order, more) {
@@ -250,14 +243,13 @@ class Explorer {
     $("pace").addEventListener("change", () => this.#command("pace", { pace: Number($("pace").value) || null }));
     $("add-lane").addEventListener("click", () => this.addLane());
     $("show-open").addEventListener("change", () => {
-      this.view.showOpen = $("show-open").checked;
-      this.view.fit();
+      this.view.showOpen($("show-open").checked);
     });
     $("fit").addEventListener("click", () => this.view.fit());
     $("zoom-in").addEventListener("click", () => this.view.zoom(1.3));
     $("zoom-out").addEventListener("click", () => this.view.zoom(1 / 1.3));
     $("share").addEventListener("click", () => this.#share());
-    for (const button of document.querySelectorAll(".contrast")) {
+    for (const button of document.querySelectorAll(".contrast button")) {
       button.disabled = false; // until now a click would have been lost
       button.addEventListener("click", () => this.showContrast().catch((error) => say(error.message)));
     }
@@ -284,17 +276,6 @@ class Explorer {
     $("link").select();
     navigator.clipboard?.writeText(link).catch(() => {});
   }
-}
-
-/** How many nodes were reached by subgoals and how many by actions, as a bar. */
-function shares({ subgoal_expansions: subgoals, action_expansions: actions }) {
-  const bar = make("span", { className: "bar-of-two", "aria-hidden": "true" });
-  for (const part of [subgoals, actions]) {
-    const piece = make("i", {});
-    piece.style.width = `${(100 * part) / Math.max(1, subgoals + actions)}%`;
-    bar.append(piece);
-  }
-  return make("span", { className: "shares" }, `${subgoals} / ${actions}`, bar);
 }
 
 function switchView(name) {

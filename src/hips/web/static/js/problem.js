@@ -4,6 +4,7 @@ import { blob, identify, paint, post } from "./api.js";
 import { $, count, fill, label, make, options, say } from "./dom.js";
 
 const CELL = 32;
+const NOTICEABLE = 300; // milliseconds
 const DIRECTIONS = {
   ArrowUp: ["up", "north"], ArrowDown: ["down", "south"],
   ArrowLeft: ["left", "west"], ArrowRight: ["right", "east"],
@@ -53,8 +54,15 @@ export class ProblemPanel {
 
   async sample() {
     const asked = ++this.checks;
-    const state = await post("/api/sample", { ...this.choice, seed: Number($("seed").value) });
-    if (asked === this.checks) this.#set(state, true);
+    const ready = this.#wait("Drawing a level; the first of a domain takes some seconds …");
+    try {
+      const state = await post("/api/sample", { ...this.choice, seed: Number($("seed").value) });
+      if (asked !== this.checks) return;
+      this.#set(state, true);
+      if (this.mode === "paste") $("text").value = state.text;
+    } finally {
+      ready();
+    }
   }
 
   setMode(mode) {
@@ -79,6 +87,20 @@ export class ProblemPanel {
 
   undo() {
     if (this.history.length) this.#set(this.history.pop(), false);
+  }
+
+  /** Says what takes long, if it does, until the returned function is called. */
+  #wait(text) {
+    const timer = setTimeout(() => {
+      $("verdict").className = "quiet";
+      $("verdict").textContent = text;
+      $("board").classList.add("waiting");
+    }, NOTICEABLE);
+    return () => {
+      clearTimeout(timer);
+      if ($("verdict").textContent === text) $("verdict").textContent = "";
+      $("board").classList.remove("waiting");
+    };
   }
 
   async #domainChanged(variant) {

@@ -1,7 +1,7 @@
 // A folder of benchmark results: tables, curves, and runs to watch.
 
 import { get, post } from "./api.js";
-import { COLOURS, drawChart } from "./chart.js";
+import { COLOURS, drawChart, swatch } from "./chart.js";
 import { $, choosable, fill, make, options, say, short, table } from "./dom.js";
 
 const PAGE = 100;
@@ -68,11 +68,9 @@ export class ResultsView {
   }
 
   #legend(figure) {
-    return make("div", { className: "quiet" }, ...figure.curves.flatMap((curve) => {
-      const swatch = make("i", { className: "swatch" });
-      swatch.style.background = COLOURS[curve.colour % COLOURS.length];
-      return [make("span", { className: "legend-item" }, swatch, curve.name), " "];
-    }));
+    return make("div", { className: "quiet" }, ...figure.curves.flatMap(({ colour, name }) => [
+      make("span", { className: "legend-item" }, swatch(COLOURS[colour % COLOURS.length], colour), name), " ",
+    ]));
   }
 
   #table({ title, columns, rows }) {

@@ -1,87 +1,93 @@
-// Draws a laid-out search tree: pictures of states where there is room, circles elsewhere.
+// Draws what of a search tree is in sight: pictures of states where there is room, else circles.
 
 import { colour } from "./dom.js";
 
 export const RADIUS = 11;
 const PICTURE = 56;
-const PICTURES_FROM = 0.55;
+const PICTURES_FROM = 0.42;
+const NOTES_FROM = 0.55;
 const MOST_PICTURES = 200;
 const MARGIN = 40;
-const DOTS_FROM = 1000; // so many visible nodes are dots, and their edges plain lines
+const DOTS_FROM = 800; // so many visible nodes are dots, and their edges plain lines
+const LOWEST = 2; // pixels; a lower subtree is a stroke
 const INKS = ["subgoal", "action", "path", "goal", "ink", "quiet", "node", "card", "focus", "soft"];
 
-/** Draws `{placed, tree, view, selected}` with a pen; `thumbnails` draws the states. */
-export function drawTree(pen, { placed, tree, view, selected }, thumbnails, width, height) {
+/** Draws a laid-out tree; returns its visible nodes with their places, `[{node, left, top}]`. */
+export function drawTree(pen, { layout, tree, view, selected, thumbnails }, width, height) {
+  const { nodes, edges, strokes } = layout.inSight(view, width, height, MARGIN, LOWEST);
+  const path = tree.path();
+  const zoom = Math.min(view.across, view.along);
   const scene = {
-    pen, selected, thumbnails, zoom: Math.min(view.across, view.along), path: tree.path(),
+    pen, selected, thumbnails, zoom, onPath: new Set(path),
     ink: Object.fromEntries(INKS.map((name) => [name, colour(name)])),
-    at: (node) => [view.x + node.x * view.across, view.y + node.y * view.along],
+    pictures: zoom >= PICTURES_FROM && nodes.length <= MOST_PICTURES,
+    dots: nodes.length > DOTS_FROM || strokes.length > 0,
   };
-  const visible = placed.filter((node) => {
-    const [left, top] = scene.at(node);
-    return left > -MARGIN && top > -MARGIN && left < width + MARGIN && top < height + MARGIN;
-  });
-  scene.pictures = scene.zoom >= PICTURES_FROM && visible.length <= MOST_PICTURES;
-  scene.dots = visible.length > DOTS_FROM;
-  drawEdges(scene, placed, width, height);
-  if (scene.dots) drawDots(scene, visible);
-  else for (const node of visible) drawNode(scene, node);
+  const place = (node) => {
+    const { x, y } = layout.position(node);
+    return { node, left: view.x + x * view.across, top: view.y + y * view.along };
+  };
+  drawStrokes(scene, strokes);
+  drawEdges(scene, edges.filter(({ to }) => !scene.onPath.has(to.node)), false);
+  if (scene.dots) drawDots(scene, nodes);
+  const plan = layout.shows(path.at(-1) ?? tree.root) ? path.map(place) : [];
+  drawEdges(scene, plan.slice(1).map((to, before) => ({ from: plan[before], to })), true);
+  if (!scene.dots) nodes.forEach((one) => drawNode(scene, one));
+  else plan.forEach((one) => drawCircle(scene, one));
+  if (scene.dots && selected && layout.shows(selected)) drawNode(scene, place(selected));
+  return nodes;
 }
 
-function drawEdges({ pen, at, path, ink, zoom, dots }, placed, width, height) {
+/** Subtrees without room for their nodes: a line as long as they are deep. */
+function drawStrokes({ pen, ink }, strokes) {
+  pen.beginPath();
+  for (const { left, right, top } of strokes) {
+    pen.moveTo(left, top);
+    pen.lineTo(right, top);
+  }
+  pen.lineWidth = 1;
+  pen.strokeStyle = ink.quiet;
+  pen.globalAlpha = 0.5;
+  pen.stroke();
+  pen.globalAlpha = 1;
+}
+
+function drawEdges({ pen, ink, zoom, dots }, edges, onPath) {
+  const fine = Math.min(1, Math.max(0.35, 3 * zoom));
   for (const kind of [2, 1]) {
-    for (const onPath of [false, true]) {
-      pen.beginPath();
-      let drawn = -1; // neighbours of a squeezed tree lie on each other
-      for (const node of placed) {
-        if (node.kind !== kind || path.has(node) !== onPath) continue;
-        const [left, top] = at(node);
-        const [fromLeft, fromTop] = at(node.parent);
-        if (Math.max(left, fromLeft) < 0 || Math.min(left, fromLeft) > width) continue;
-        if (top < 0 || fromTop > height) continue;
-        const place = Math.round(left) * 10_000 + Math.round(top);
-        if (dots && place === drawn) continue;
-        drawn = place;
-        pen.moveTo(fromLeft, fromTop);
-        pen.lineTo(left, top);
-      }
-      pen.setLineDash(kind === 2 && !dots ? [4, 4] : []);
-      const fine = Math.min(1, Math.max(0.35, 3 * zoom));
-      pen.lineWidth = dots && !onPath ? 1 : (kind === 1 ? 2.4 : 1.5) * fine + (onPath ? 1 : 0);
-      pen.strokeStyle = onPath ? ink.path : kind === 1 ? ink.subgoal : ink.action;
-      pen.globalAlpha = onPath ? 1 : 0.75;
-      pen.stroke();
+    pen.beginPath();
+    for (const { from, to } of edges) {
+      if (to.node.kind !== kind) continue;
+      pen.moveTo(from.left, from.top);
+      pen.lineTo(to.left, to.top);
     }
+    pen.setLineDash(kind === 2 && !dots ? [4, 4] : []);
+    pen.lineWidth = dots && !onPath ? 1 : (kind === 1 ? 2.4 : 1.5) * fine + (onPath ? 1 : 0);
+    pen.strokeStyle = onPath ? ink.path : kind === 1 ? ink.subgoal : ink.action;
+    pen.globalAlpha = onPath ? 1 : 0.75;
+    pen.stroke();
   }
   pen.setLineDash([]);
   pen.globalAlpha = 1;
 }
 
-/** Thousands of nodes at once: small squares, those in one place only once. */
-function drawDots(scene, visible) {
-  const { pen, at, path, ink, zoom, selected } = scene;
+/** Many nodes at once: small squares. */
+function drawDots({ pen, ink, zoom }, nodes) {
   const side = Math.max(2, 1.5 * RADIUS * Math.min(1.2, zoom));
-  const shapes = new Map([ink.quiet, ink.path, ink.goal].map((fill) => [fill, new Map()]));
-  for (const node of visible) {
-    const [left, top] = at(node).map(Math.round);
-    const fill = path.has(node) ? ink.path : node.goal ? ink.goal : ink.quiet;
-    shapes.get(fill).set(left * 10_000 + top, [left, top]);
+  for (const goals of [false, true]) {
+    pen.fillStyle = goals ? ink.goal : ink.quiet;
+    for (const { node, left, top } of nodes) {
+      if (Boolean(node.goal) === goals) pen.fillRect(left - side / 2, top - side / 2, side, side);
+    }
   }
-  for (const [fill, places] of shapes) {
-    pen.fillStyle = fill;
-    for (const [left, top] of places.values()) pen.fillRect(left - side / 2, top - side / 2, side, side);
-  }
-  if (visible.includes(selected)) drawNode(scene, selected);
 }
 
-function drawNode(scene, node) {
-  const { pen, at, path, ink, zoom, selected } = scene;
-  const [left, top] = at(node);
+function drawNode(scene, { node, left, top }) {
+  const { pen, onPath, ink, zoom, selected } = scene;
   const picture = scene.pictures ? scene.thumbnails.get(node.cells) : null;
-  const open = node.order === null && !node.goal;
-  const edge = path.has(node) ? ink.path : node.goal ? ink.goal : ink.quiet;
-  const half = picture ? drawPicture(scene, picture, left, top, edge, open)
-    : drawCircle(scene, node, left, top, edge, open);
+  const edge = onPath.has(node) ? ink.path : node.goal ? ink.goal : ink.quiet;
+  const half = picture ? drawPicture(scene, picture, { node, left, top }, edge)
+    : drawCircle(scene, { node, left, top }, edge);
   if (node === selected) {
     pen.lineWidth = 3;
     pen.strokeStyle = ink.focus;
@@ -90,27 +96,29 @@ function drawNode(scene, node) {
       picture ? 6 : half[0] + 4);
     pen.stroke();
   }
-  if (zoom > 0.55) drawNotes(scene, node, left, top, half, Boolean(picture));
+  if (zoom > NOTES_FROM) drawNotes(scene, { node, left, top }, half, Boolean(picture));
 }
 
-function drawCircle({ pen, ink, zoom, path }, node, left, top, edge, open) {
-  const radius = Math.max(1.4, RADIUS * Math.min(1.2, zoom) * (open ? 0.6 : 1));
+const isOpen = (node) => node.order === null && !node.goal;
+
+function drawCircle({ pen, ink, zoom, onPath }, { node, left, top }, edge = ink.path) {
+  const radius = Math.max(1.4, RADIUS * Math.min(1.2, zoom) * (isOpen(node) ? 0.6 : 1));
   pen.beginPath();
   pen.arc(left, top, radius, 0, 7);
-  pen.fillStyle = node.goal ? ink.goal : open ? ink.card : ink.node;
+  pen.fillStyle = node.goal ? ink.goal : isOpen(node) ? ink.card : ink.node;
   pen.fill();
-  pen.lineWidth = path.has(node) ? 2.5 : 1;
+  pen.lineWidth = onPath.has(node) ? 2.5 : 1;
   pen.strokeStyle = edge;
   pen.stroke();
   return [radius, radius];
 }
 
-function drawPicture({ pen, zoom }, image, left, top, edge, open) {
+function drawPicture({ pen, zoom }, image, { node, left, top }, edge) {
   const { width, height } = image;
-  const scale = (PICTURE * zoom * (open ? 0.7 : 1)) / Math.max(width, height);
+  const scale = (PICTURE * zoom * (isOpen(node) ? 0.7 : 1)) / Math.max(width, height);
   const half = [(width * scale) / 2, (height * scale) / 2];
   const box = [left - half[0], top - half[1], 2 * half[0], 2 * half[1]];
-  pen.globalAlpha = open ? 0.75 : 1;
+  pen.globalAlpha = isOpen(node) ? 0.75 : 1;
   pen.drawImage(image, ...box);
   pen.globalAlpha = 1;
   pen.lineWidth = 2.5;
@@ -120,7 +128,7 @@ function drawPicture({ pen, zoom }, image, left, top, edge, open) {
 }
 
 /** The order of expansion, and the number of children that are not shown. */
-function drawNotes({ pen, ink, zoom }, node, left, top, [, high], pictured) {
+function drawNotes({ pen, ink, zoom }, { node, left, top }, [, high], pictured) {
   pen.font = `${Math.round(11 * Math.min(1.1, zoom))}px system-ui`;
   pen.textBaseline = "middle";
   pen.textAlign = "center";
