@@ -31,7 +31,9 @@ class HeuristicConfig:
             ask the simulator and are many times faster.
         mirrored: whether the domain's symmetries multiply its states even where those of the
             demonstrations are off (`symmetries`): habits make plans, hardly distances.
-        training: its only stage.
+        training: regression of the remaining steps.
+        backup: a second stage that learns from one-step backups along the demonstrations; 0 steps
+            leave it out.
     """
 
     trunk: TrunkConfig = field(default_factory=TrunkConfig)
@@ -45,6 +47,7 @@ class HeuristicConfig:
     stitching_model: str = field(default="learned", metadata={"shapes": False})
     mirrored: bool = field(default=False, metadata={"shapes": False})
     training: Schedule = field(default_factory=lambda: Schedule(steps=6_000))
+    backup: Schedule = field(default_factory=lambda: Schedule(steps=0))
 
     def __post_init__(self) -> None:
         if self.stitched < 0 or self.stitching_depth < 1 or self.stitching_spread < 1:

@@ -38,7 +38,7 @@ def find_targets(workshop: Workshop) -> Targets:
     """The targets of a run; what takes long to find is cached in its folder."""
     labels = workshop.labels
     if _config(workshop).stitched:
-        found = [_cached(workshop, "stitched", lambda: _stitched(workshop))]
+        found = [cached(workshop, "stitched", lambda: _stitched(workshop))]
         if labels is not None:
             found.append(labels)
         labels = join(found, {"parts": [one.origin for one in found]})
@@ -59,7 +59,7 @@ def _demonstrated(workshop: Workshop, split: str, corpus: Corpus) -> StateLabels
         workshop.message(f"cutting loops out of the demonstrations ({split} split)")
         return _labelled(corpus, shorten(_trajectories(corpus), _surveyor(workshop)))
 
-    return _cached(workshop, f"shortcuts-{split}", make)
+    return cached(workshop, f"shortcuts-{split}", make)
 
 
 def _stitched(workshop: Workshop) -> StateLabels:
@@ -74,7 +74,7 @@ def _stitched(workshop: Workshop) -> StateLabels:
     return stitch(_trajectories(part), _surveyor(workshop), extent)
 
 
-def _cached(workshop: Workshop, name: str, make: Callable[[], StateLabels]) -> StateLabels:
+def cached(workshop: Workshop, name: str, make: Callable[[], StateLabels]) -> StateLabels:
     """Labels from the run folder; the first process makes them if they are missing."""
     path = workshop.folder / f"{name}.npz"
     if workshop.group.rank == 0 and not path.exists():

@@ -165,6 +165,12 @@ def build(workshop: Workshop) -> HeuristicStage:
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
-    """Regression of the remaining steps."""
-    needs = ("dynamics.training",) if config.parts["heuristic"].needs_dynamics else ()
-    return (StageSpec("heuristic.training", build, needs, after=("prior.training",)),)
+    """Regression of the remaining steps; then, if wanted, of what is backed up from it."""
+    from hips.parts.heuristic import backup
+
+    own: HeuristicConfig = config.parts["heuristic"]
+    needs = ("dynamics.training",) if own.needs_dynamics else ()
+    found = [StageSpec("heuristic.training", build, needs, after=("prior.training",))]
+    if own.backup.steps:
+        found.append(StageSpec("heuristic.backup", backup.build, (*needs, "heuristic.training")))
+    return found
