@@ -20,10 +20,11 @@ from hips.domains.base import Domain
 from hips.errors import ConfigError, ExpertError
 from hips.files import sha256
 from hips.models.card import WEIGHTS, read_card
-from hips.practice import rounds as practice
 from hips.practice.config import RoundsConfig
+from hips.practice.curriculum import next_grade, next_limit
+from hips.practice.folder import PracticeFolder, RoundFolder
 from hips.practice.journal import Entry, Exam, Journal
-from hips.practice.rounds import PracticeJob, practise
+from hips.practice.rounds import Practice, PracticeJob, practise
 from hips.seeding import stream
 from hips.training import scoring
 from hips.training.config import default_config, override
@@ -107,15 +108,15 @@ def test_a_kill_at_any_step_changes_nothing(
     moment: str, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The model after a kill in the second round and a resumption is the same, bit by bit."""
-    name = {
-        "search": "_search",
-        "material": "_write_material",
-        "train": "_train",
-        "examine": "_examine",
-        "publish": "_publish",
-        "score": "score",
+    where: Any
+    where, name = {
+        "search": (Practice, "_search"),
+        "material": (RoundFolder, "write_material"),
+        "train": (Practice, "_train"),
+        "examine": (Practice, "_examine"),
+        "publish": (PracticeFolder, "publish"),
+        "score": (scoring, "score"),
     }[moment]
-    where: Any = scoring if moment == "score" else practice.Practice
     original = getattr(where, name)
     calls = 0
 
@@ -125,7 +126,7 @@ def test_a_kill_at_any_step_changes_nothing(
         if moment == "score" and calls == 3:  # the model is there, its scores are not
             raise Killed
         result = original(*arguments, **options)
-        if moment == "publish" or (len(arguments) > 1 and arguments[1] == 2):
+        if moment == "publish" or 2 in arguments[1:2] or "round 2" in arguments:
             raise Killed
         return result
 
@@ -222,16 +223,17 @@ def test_an_expert_that_always_fails_teaches_nothing_and_stops_nothing(
     ],
 )
 def test_the_curriculum_goes_up_after_success_and_down_after_a_round_in_vain(
-    solved: list[int], grades: int, grade: int, limit: int, tmp_path: Path
+    solved: list[int], grades: int, grade: int, limit: int
 ) -> None:
-    job = PracticeJob(first_training(tmp_path), replace(FEW, grades=({},) * grades))
-    one = practice.Practice(job)
-    one.journal.entries.append(Entry(0, exam=Exam(1, 0, 1.0), kept=True))
+    entries = [Entry(0, exam=Exam(1, 0, 1.0), kept=True)]
+
+    def following() -> tuple[int, int]:
+        return next_grade(entries, 0.8, grades), next_limit(entries, 120)
+
     for number, count in enumerate(solved, start=1):
-        one.journal.entries.append(
-            Entry(number, one._grade(), levels=8, solved=count, max_expansions=one._limit())
-        )
-    assert (one._grade(), one._limit()) == (grade, limit)
+        chosen, most = following()
+        entries.append(Entry(number, chosen, levels=8, solved=count, max_expansions=most))
+    assert following() == (grade, limit)
 
 
 def test_an_exam_prefers_solved_levels_then_fewer_expansions() -> None:

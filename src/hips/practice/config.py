@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +12,9 @@ from hips import domains
 from hips.domains.base import Domain
 from hips.errors import ConfigError
 from hips.practice.teachers import TEACHERS
+from hips.training import config as configuration
+from hips.training.config import TrainingConfig
+from hips.training.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +74,43 @@ class RoundsConfig:
                     "use parameters that keep the size."
                 )
         return made
+
+
+def round_config(rounds: RoundsConfig, first: TrainingConfig, seed: int) -> TrainingConfig:
+    """The configuration of a round: the first training's parts, with shorter schedules.
+
+    Raises:
+        ConfigError: the settings of the rounds name an unknown part or training setting.
+    """
+    unknown = [name for name in rounds.parts if name not in first.parts]
+    if unknown:
+        raise ConfigError(
+            f"rounds.parts names '{unknown[0]}', which is not trained. "
+            f"Trained: {', '.join(first.parts)}."
+        )
+    chosen = {
+        name: shortened(part, rounds.effort)
+        for name, part in first.parts.items()
+        if name in rounds.parts or not rounds.parts
+    }
+    changes = [
+        f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in rounds.training.items()
+    ]
+    return configuration.override(dataclasses.replace(first, parts=chosen, seed=seed), changes)
+
+
+def shortened(part: Any, effort: float) -> Any:
+    """A part's configuration with all schedules cut to the share `effort` of their steps."""
+    changes = {}
+    for item in dataclasses.fields(part):
+        value = getattr(part, item.name)
+        if isinstance(value, Schedule):
+            steps = max(1, round(value.steps * effort))
+            changes[item.name] = dataclasses.replace(
+                value,
+                steps=steps,
+                validate_every=min(value.validate_every, steps),
+                cold_start=False,
+            )
+    return dataclasses.replace(part, **changes)
