@@ -101,6 +101,7 @@ def test_a_killed_driver_continues(
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     assert start(words, apart).wait(1800) in (0, 1), (apart / "log").read_text()
+    assert "Traceback" not in (apart / "log").read_text()
     assert verb.content(apart) == verb.content(alone)
 
 

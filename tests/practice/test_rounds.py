@@ -17,8 +17,8 @@ from hips.arrays import Actions
 from hips.data import labels as labelled
 from hips.data.labels import DEAD_END
 from hips.domains.base import Domain
-from hips.errors import ConfigError, ExpertError
-from hips.files import sha256
+from hips.errors import ConfigError, DatasetError, ExpertError, HipsError
+from hips.files import locked, sha256
 from hips.models.card import WEIGHTS, read_card
 from hips.practice.config import RoundsConfig
 from hips.practice.curriculum import next_grade, next_limit
@@ -178,6 +178,12 @@ def test_a_limit_of_minutes_does_not_go_with_rounds(tmp_path: Path) -> None:
         run(tmp_path / "run", limit_minutes=5.0)
 
 
+def test_rounds_under_torchrun_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="not under torchrun"):
+        run(tmp_path / "run")
+
+
 @pytest.mark.slow
 def test_more_rounds_may_follow_and_other_settings_may_not(whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
@@ -252,14 +258,46 @@ def test_grades_of_another_size_are_refused() -> None:
     [
         ({"teacher": "nobody"}, "Unknown teacher 'nobody'"),
         ({"levels": 0}, "rounds.levels = 0"),
+        ({"levels": 10**11}, "rounds.levels is too large"),
+        ({"within": 10**400}, "rounds.within is too large"),
         ({"effort": 0.0}, "rounds.effort"),
     ],
 )
 def test_bad_settings_are_refused(changes: dict[str, Any], message: str) -> None:
-    from hips.errors import HipsError
-
     with pytest.raises(HipsError, match=message):
         replace(FEW, **changes)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        "1",
+        '{"round": 0}',
+        '{"round": 1, "kept": true, "exam": {"levels": 1, "solved": 1, "expansions": 1.0}}',
+        '{"round": 0, "kept": true, "exam": {"levels": 1}}',
+        '{"round": 0, "kept": true, "exam": 3}',
+        '{"round": "0", "kept": true}',
+        '{"round": 0, "odd": 1}',
+        "[" * 100_000,
+    ],
+)
+def test_a_damaged_journal_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "rounds.jsonl").write_text(content + "\n")
+    with pytest.raises(DatasetError, match="not a journal of rounds"):
+        Journal(tmp_path / "rounds.jsonl")
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"rounds": 1}', '{"rounds": {"count": []}}'])
+def test_damaged_settings_are_other_settings(content: str, tmp_path: Path) -> None:
+    (tmp_path / "practice.json").write_text(content)
+    with pytest.raises(ConfigError, match="other settings"):
+        run(tmp_path, resume=True)
+
+
+def test_two_processes_cannot_practise_in_one_folder(tmp_path: Path) -> None:
+    with locked(tmp_path), pytest.raises(HipsError, match="another process"):
+        run(tmp_path)
 
 
 def test_own_solutions_prove_dead_ends(tmp_path: Path) -> None:

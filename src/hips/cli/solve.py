@@ -16,6 +16,7 @@ from hips.arrays import Grid
 from hips.cli.groups import folded, with_groups
 from hips.cli.levels import LevelOptions, LevelStream
 from hips.cli.options import (
+    MOST_THREADS,
     BudgetOptions,
     DomainOptions,
     EngineOptions,
@@ -77,7 +78,11 @@ class MethodOptions:
     batch: Annotated[int, typer.Option(min=1, help="Levels in lockstep.")] = DEFAULT_BATCH
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="Threads per network call; default: all, or one per worker."),
+        typer.Option(
+            min=1,
+            max=MOST_THREADS,
+            help="Threads per network call; default: all, or one per worker.",
+        ),
     ] = None
     device: Annotated[
         str | None,

@@ -11,6 +11,7 @@ import typer
 
 from hips import machine
 from hips.cli.options import (
+    MOST_THREADS,
     EngineOptions,
     PluginOption,
     SetOption,
@@ -183,7 +184,10 @@ class RunOptions:
     ] = None
     device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1, …")] = None
     threads: Annotated[
-        int | None, typer.Option("--threads", min=1, help="Default: the cores that are free.")
+        int | None,
+        typer.Option(
+            "--threads", min=1, max=MOST_THREADS, help="Default: the cores that are free."
+        ),
     ] = None
     trial: Annotated[
         bool, typer.Option("--trial/--no-trial", help="Try the finished model on fresh levels.")

@@ -16,6 +16,15 @@ from hips.training import config as configuration
 from hips.training.config import TrainingConfig
 from hips.training.schedule import Schedule
 
+RANGES = {
+    "count": (0, 10**6),
+    "levels": (1, 10**8),
+    "max_expansions": (1, 10**12),
+    "development": (1, 10**6),
+    "within": (1, 10**12),
+}
+"""Least and largest values; absurd ones would fill the memory long after the first training."""
+
 
 @dataclass(frozen=True, slots=True)
 class RoundsConfig:
@@ -49,11 +58,12 @@ class RoundsConfig:
 
     def __post_init__(self) -> None:
         TEACHERS.get(self.teacher)
-        least = {"count": 0, "levels": 1, "max_expansions": 1, "development": 1, "within": 1}
-        for name, low in least.items():
+        for name, (low, high) in RANGES.items():
             value = getattr(self, name)
             if value < low:
                 raise ConfigError(f"rounds.{name} = {value} is invalid; give {low} or more.")
+            if value > high:
+                raise ConfigError(f"rounds.{name} is too large; give {high:,} or less.")
         if not 0.0 < self.effort <= 1.0 or not 0.0 < self.pass_mark <= 1.0:
             raise ConfigError("rounds.effort and rounds.pass_mark must be in (0, 1].")
 

@@ -25,6 +25,7 @@ from hips.practice.teachers import TEACHERS
 from hips.seeding import stream, stream_seed
 from hips.training import config as configuration
 from hips.training.config import TrainingConfig
+from hips.training.process_group import group_size
 from hips.training.run import TrainingJob, train
 
 PURPOSE = "practice"
@@ -73,6 +74,11 @@ class Practice:
         self.grades = job.rounds.curriculum(self.domain)
         if job.first.limit_minutes is not None:
             raise ConfigError("A limit of minutes does not go with rounds; shorten the schedules.")
+        if group_size() > 1:
+            raise ConfigError(
+                "Rounds train in one process, not under torchrun; --workers or --engine ray share "
+                "out their searches."
+            )
         self._config(1)  # a wrong name fails here, not after the first training
         self.journal = Journal(self.folder.journal)
         rng = stream(job.first.config.seed, PURPOSE, "development", self.domain.name)
