@@ -20,7 +20,8 @@ from hips.engines import make_engine
 from hips.errors import ModelError
 from hips.files import sha256
 from hips.methods.choosing import Choice
-from hips.methods.jobs import SolveJob, solve_on
+from hips.methods.jobs import SolveJob
+from hips.methods.streams import solve_on
 from hips.models.bundle import shipped_folder
 from hips.models.card import WEIGHTS
 from hips.planner.budget import Budget

@@ -17,7 +17,8 @@ from hips import data, domains
 from hips.engines import LocalEngine, make_engine
 from hips.errors import ConfigError, HipsError, LevelError, UnknownNameError
 from hips.methods.choosing import Choice
-from hips.methods.jobs import SolveJob, solve_on
+from hips.methods.jobs import SolveJob
+from hips.methods.streams import solve_on
 from hips.planner.budget import Budget
 from hips.planner.result import Result
 from hips.planner.rounds import ResultObserver
@@ -164,6 +165,19 @@ def test_the_searches_of_a_round_teach_the_same(
     apart = search(make_engine("ray"), tmp_path / "ray")
     assert arrays(apart) == arrays(search(LocalEngine(1), tmp_path / "local"))
     assert arrays(search(NoEngine(), tmp_path / "ray")) == arrays(apart)
+
+
+@pytest.mark.parametrize("error", [Exception("timed out"), ValueError("no such address")])
+def test_a_cluster_that_cannot_be_joined_is_named(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_to_join(**_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", fail_to_join)
+    with pytest.raises(HipsError, match=f"Cannot join the Ray cluster head:1 .*{error}"):
+        make_engine("ray", address="head:1")
 
 
 def test_wrong_choices_are_named() -> None:

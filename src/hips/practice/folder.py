@@ -26,7 +26,7 @@ from hips.data import labels as labelled
 from hips.data.dataset import Demonstrations, validation_split
 from hips.domains.base import Domain
 from hips.errors import ConfigError
-from hips.files import read_json, write_json
+from hips.files import read_json, replacing, write_json
 from hips.models.card import CARD, read_card, write_card
 from hips.practice.journal import Journal
 from hips.practice.lessons import Lesson, LessonFiles
@@ -147,7 +147,10 @@ class PracticeFolder:
         """Copies the best model to its final place, its card with the history of all rounds."""
         source, target = self.round(journal.best).model, self.path / MODEL
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(CARD))
+        for file in source.iterdir():
+            if file.name != CARD:  # it comes last, with more in it
+                with replacing(target / file.name) as temporary:
+                    shutil.copyfile(file, temporary)
         card = read_card(source)
         facts = {**card.facts, "rounds": journal.to_json(), "best_round": journal.best}
         write_card(target, dataclasses.replace(card, facts=facts))
