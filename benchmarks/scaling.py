@@ -25,7 +25,8 @@ from hips.engines import LocalEngine
 from hips.errors import ConfigError
 from hips.methods.base import Execution
 from hips.methods.choosing import Choice
-from hips.methods.jobs import SolveJob, solve_on
+from hips.methods.jobs import SolveJob
+from hips.methods.streams import solve_on
 from hips.planner.budget import Budget
 from hips.planner.result import Result
 from hips.planner.rounds import ResultObserver

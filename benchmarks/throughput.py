@@ -21,7 +21,8 @@ from hips.files import file_lines
 from hips.json_lines import Appender
 from hips.methods.base import Execution
 from hips.methods.choosing import Choice
-from hips.methods.jobs import SolveJob, solve_on
+from hips.methods.jobs import SolveJob
+from hips.methods.streams import solve_on
 from hips.planner.budget import Budget
 from hips.planner.rounds import ResultObserver
 from hips.practice.exploring import Exploration, explore

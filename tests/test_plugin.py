@@ -20,8 +20,9 @@ from hips.engines import LocalEngine
 from hips.errors import ConfigError, HipsError, ModelError
 from hips.methods.base import Execution
 from hips.methods.choosing import Choice
-from hips.methods.jobs import SolveJob, solve_on
+from hips.methods.jobs import SolveJob
 from hips.methods.planner import Planner
+from hips.methods.streams import solve_on
 from hips.models import bundle
 from hips.models.card import WEIGHTS, read_card
 from hips.planner.result import Result

@@ -22,6 +22,24 @@ def treat_termination_as_interrupt() -> None:
 
 
 @contextmanager
+def kept() -> Iterator[None]:
+    """Restores the handlers of both signals after a library call that sets its own."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {one: signal.getsignal(one) for one in SIGNALS}
+    try:
+        yield
+    except SystemExit as error:
+        if error.code in SIGNALS:  # by the library's handler
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+@contextmanager
 def shielded() -> Iterator[None]:
     """Delays Ctrl-C and SIGTERM until the block has ended, so that a result is not lost in it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import stat
 import sys
 import tempfile
 import traceback
@@ -17,24 +18,36 @@ from hips.files import read_text, write_text
 
 _LOADED: dict[Path, str] = {}
 """The text of every plug-in, as it was when it was loaded."""
+_SHIPPED: dict[Path, str] = {}
+"""The same of those that came from another process, by their paths there."""
 
 
 def load(path: Path) -> None:
-    """Imports a plug-in file; loading it again does nothing.
+    """Imports a plug-in file; loading it again, or a copy of it, does nothing.
 
     Raises:
         HipsError: the file is missing or fails to import.
     """
-    path = path.resolve()
-    if path in _LOADED or _is_shipped(path):
+    if path in _SHIPPED:  # by the name that it has elsewhere, whatever that is here
         return
-    module_name = f"hips_plugin_{path.stem}"
-    specification = importlib.util.spec_from_file_location(module_name, path)
-    if not path.is_file() or specification is None or specification.loader is None:
+    path = path.resolve()
+    if path in _LOADED:
+        return
+    if not path.is_file() or path.suffix != ".py":
         raise HipsError(f"{path}: no such Python file; a plug-in is one .py file.")
+    text = read_text(path)
+    if not any(path.name == one.name and text == known for one, known in _LOADED.items()):
+        _import(path, text)
+
+
+def _import(path: Path, text: str) -> None:
+    # Files of the same name may differ, so the module's name depends on the content, too.
+    module_name = f"hips_plugin_{path.stem}_{_digest(text)}"
+    specification = importlib.util.spec_from_file_location(module_name, path)
+    assert specification is not None
+    assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules[module_name] = module  # dataclasses look up their module during import
-    text = read_text(path)
     try:
         specification.loader.exec_module(module)
     except (HipsError, KeyboardInterrupt):
@@ -96,29 +109,34 @@ def _place_in_plugin(error: BaseException) -> str | None:
     return None
 
 
-def _is_shipped(path: Path) -> bool:
-    """Whether the plug-in came to this process as text: from another machine, or from this one."""
-    same_name = [text for one, text in _LOADED.items() if one.name == path.name]
-    if not path.is_file():
-        return bool(same_name)
-    return bool(same_name) and read_text(path) in same_name
+def sources() -> dict[Path, str]:
+    """The text of the plug-ins loaded so far by their paths, for machines that lack the files."""
+    return dict(_LOADED)
 
 
-def sources() -> dict[str, str]:
-    """The text of the plug-ins loaded so far by file name, for machines that lack the files."""
-    return {path.name: text for path, text in _LOADED.items()}
-
-
-def load_sources(texts: Mapping[str, str]) -> None:
-    """Loads plug-ins from their text; those loaded already are skipped."""
-    for name, text in texts.items():
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        if any(path.name == name for path in _LOADED):
+def load_sources(texts: Mapping[Path, str]) -> None:
+    """Loads plug-ins of another process from their text; those loaded already are skipped."""
+    for path, text in texts.items():
+        if _SHIPPED.get(path) == text:
             continue
-        folder = Path(tempfile.gettempdir()) / f"hips-plugins-{os.getuid()}-{digest}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        write_text(folder / name, text)
-        load(folder / name)
+        copy = _private_folder(_digest(text)) / path.name
+        write_text(copy, text)
+        load(copy)
+        _SHIPPED[path] = text
+
+
+def _private_folder(digest: str) -> Path:
+    """A folder for copies that only this user can write to; compiled code is kept beside them."""
+    folder = Path(tempfile.gettempdir()) / f"hips-plugins-{os.getuid()}-{digest}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+        return folder
+    return Path(tempfile.mkdtemp(prefix="hips-plugins-"))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def loaded() -> tuple[Path, ...]:

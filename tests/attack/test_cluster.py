@@ -20,7 +20,8 @@ from hips.engines import make_engine
 from hips.errors import ModelError
 from hips.files import sha256
 from hips.methods.choosing import Choice
-from hips.methods.jobs import SolveJob, solve_on
+from hips.methods.jobs import SolveJob
+from hips.methods.streams import solve_on
 from hips.models.bundle import shipped_folder
 from hips.models.card import WEIGHTS
 from hips.planner.budget import Budget
@@ -47,6 +48,7 @@ class Shipped(SlidingTiles):
 """
 STARTED = {"solve": "results.jsonl", "bench": "bench/runs.jsonl"}
 STARTED |= {"collect": "data/shard-*.npz", "explore": ".labels.npz.parts/part-*.npz"}
+STARTED |= {"rounds": "run/round-01/searches/part-*.npz"}
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,17 @@ def start(words: tuple[str, ...], folder: Path) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=log,
         )
+
+
+def start_until(words: tuple[str, ...], folder: Path, pattern: str) -> subprocess.Popen[bytes]:
+    """A command that has put a part of its results on file."""
+    driver = start(words, folder)
+    deadline = time.monotonic() + 1800
+    while not has_begun(folder, pattern):
+        assert time.monotonic() < deadline
+        assert driver.poll() is None, (folder / "log").read_text()
+        time.sleep(0.01)
+    return driver
 
 
 def has_begun(folder: Path, pattern: str) -> bool:
@@ -84,18 +97,24 @@ def test_a_killed_driver_continues(
         folder.mkdir()
         verb.prepare(folder)
     assert commands.run(verb.words, alone) in (0, 1)
-    words = tuple(word for word in verb.words if word not in ("--workers", "1"))
-    words = (*words, "--engine", "ray", "--address", str(cluster.address))
-    driver = start(words, apart)
-    deadline = time.monotonic() + 1800
-    while not has_begun(apart, STARTED[name]):
-        assert time.monotonic() < deadline
-        assert driver.poll() is None, (apart / "log").read_text()
-        time.sleep(0.01)
+    words = (*verb.words, "--engine", "ray", "--address", str(cluster.address))
+    driver = start_until(words, apart, STARTED[name])
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     assert start(words, apart).wait(1800) in (0, 1), (apart / "log").read_text()
+    assert "Traceback" not in (apart / "log").read_text()
     assert verb.content(apart) == verb.content(alone)
+
+
+def test_a_terminated_driver_says_so(cluster: Any, tmp_path: Path) -> None:
+    """Ray has a handler of its own for SIGTERM."""
+    words = (*VERBS["solve"].words, "--engine", "ray", "--address", str(cluster.address))
+    driver = start_until(words, tmp_path, STARTED["solve"])
+    driver.send_signal(signal.SIGTERM)
+    assert driver.wait(600) in (130, 0), (tmp_path / "log").read_text()
+    log = (tmp_path / "log").read_text()
+    assert driver.returncode == 0 or "interrupted" in log
+    assert "Traceback" not in log
 
 
 def test_a_node_with_another_model_refuses(cluster: Any, tmp_path: Path) -> None:

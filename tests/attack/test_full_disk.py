@@ -15,6 +15,7 @@ from .verbs import VERBS
 pytestmark = pytest.mark.slow
 
 SIZES = {"solve": "32k", "bench": "24k", "collect": "64k", "explore": "16k", "train": "160k"}
+SIZES |= {"rounds": "800k"}
 """A disk that holds only a part of what each verb writes."""
 
 

@@ -23,7 +23,7 @@ from .families import family
 from .verbs import VERBS
 
 PLACES = {"solve": "results.jsonl", "bench": "bench/runs.jsonl", "collect": "data"}
-PLACES |= {"explore": ".labels.npz.parts", "train": "run"}
+PLACES |= {"explore": ".labels.npz.parts", "train": "run", "rounds": "run"}
 
 
 def is_locked(place: Path) -> bool:

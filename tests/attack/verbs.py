@@ -71,6 +71,34 @@ def fingerprint(folder: Path) -> Any:
     return json.loads((folder / "run" / "model" / "card.json").read_text())["files"]
 
 
+def write_recipe(folder: Path) -> None:
+    """A training of seconds with two rounds, whose searches are three tasks each."""
+    recipe = {
+        "format": 2,
+        "domain": "sliding_tiles",
+        "parameters": {"height": 2, "width": 3},
+        "size": "smoke",
+        "parts": ["heuristic"],
+        "training": {
+            "demonstrations": 100,
+            "heuristic.training.steps": 20,
+            "heuristic.training.validate_every": 10,
+        },
+        "rounds": {
+            **{"count": 2, "teacher": "own", "levels": 150, "max_expansions": 60},
+            **{"development": 20, "within": 60},
+        },
+    }
+    (folder / "recipe.json").write_text(json.dumps(recipe))
+
+
+def rounds(folder: Path) -> Any:
+    """What the rounds reached, and the hashes of every model."""
+    cards = sorted((folder / "run").glob("**/model/card.json"))
+    hashes = [json.loads(card.read_text())["files"] for card in cards]
+    return (folder / "run" / "rounds.jsonl").read_text(), hashes
+
+
 VERBS = {
     "solve": Verb(
         (
@@ -105,5 +133,10 @@ VERBS = {
             *("--threads", "1", "--out", "run", "--resume"),
         ),
         fingerprint,
+    ),
+    "rounds": Verb(
+        ("train", "--recipe", "recipe.json", "--threads", "1", "--out", "run", "--resume"),
+        rounds,
+        write_recipe,
     ),
 }

@@ -135,6 +135,14 @@ def test_bad_input_says_what_is_allowed(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("given", [("--engine", "ray"), ("--address", "auto")])
+def test_a_cluster_without_rounds_is_refused(run: Run, given: tuple[str, str]) -> None:
+    result = run("train", "sliding_tiles", "--size", "smoke", *given)
+    assert isinstance(result.exception, ConfigError)
+    assert "add --rounds" in str(result.exception)
+    assert "torchrun" in str(result.exception)
+
+
 def test_the_next_command_names_what_the_model_was_trained_for() -> None:
     domain = domains.create("sokoban", boxes=2, style="varied")
     command = _next_command([Path("my own.py")], domain, Path("runs/a/model"))

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import io
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -263,6 +266,26 @@ def test_good_settings_have_the_type_of_the_parameter() -> None:
 def test_plans_are_read_with_commas_or_spaces() -> None:
     assert parse_plan(LineWorld(), "left,right  left").tolist() == [0, 1, 0]
     assert parse_plan(LineWorld(), "").tolist() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_explored_states_go_into_a_pipe_and_nothing_beside_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a file beside the pipe")
+
+    monkeypatch.setattr("hips.practice.lessons.LessonFiles.save", refuse)
+    size = ("--set", "height=2", "--set", "width=3")
+    with ThreadPoolExecutor(1) as reader:
+        os.mkfifo("pipe")
+        reading = reader.submit(Path("pipe").read_bytes)
+        done = run("explore", "sliding_tiles", *size, "-n", "4", "-o", "pipe")
+        assert done.exit_code == 0, done.stderr
+        content = reading.result()
+    with np.load(io.BytesIO(content)) as arrays:
+        assert len(arrays["states"]) > 4
+    assert os.listdir() == ["pipe"]
 
 
 def test_explored_states_are_levels_to_collect_from(run: Run) -> None:

@@ -18,8 +18,9 @@ from hips.engines.base import Answer, Receive, Task, Work
 from hips.methods import jobs
 from hips.methods.base import Execution
 from hips.methods.choosing import Choice
-from hips.methods.jobs import SolveJob, solve_on
+from hips.methods.jobs import SolveJob
 from hips.methods.planner import Planner
+from hips.methods.streams import solve_on
 from hips.planner.budget import Budget
 from hips.planner.components import Components
 from hips.planner.generators import RepeatAction
@@ -36,7 +37,7 @@ SLACK = 0.2
 """More than a round, or a layer of an improvement, takes."""
 CLOCK = types.SimpleNamespace(now=0.0)
 MODULES = ("planner.search", "planner.ledger", "planner.stopwatch", "planner.budget")
-MODULES += ("planner.improve", "methods.jobs")
+MODULES += ("planner.improve", "methods.jobs", "methods.streams")
 
 BUDGETS = (
     Budget(max_expansions=40),

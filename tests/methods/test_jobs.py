@@ -14,9 +14,10 @@ from hips import domains
 from hips.arrays import Grid
 from hips.domains.handles import DomainHandle
 from hips.engines import LocalEngine
-from hips.methods import jobs
+from hips.methods import streams
 from hips.methods.choosing import Choice
-from hips.methods.jobs import ImproveTask, SolveJob, planner_for, solve_on
+from hips.methods.jobs import ImproveTask, SolveJob, planner_for
+from hips.methods.streams import solve_on
 from hips.planner.budget import Budget
 from hips.planner.outcomes import Outcome
 from hips.planner.result import Result
@@ -70,7 +71,7 @@ def test_one_interrupt_ends_every_size_and_loses_nothing() -> None:
 
 
 def test_streams_are_read_when_needed_and_every_level_is_solved_once() -> None:
-    total, read = 3 * jobs.WINDOW, 0
+    total, read = 3 * streams.WINDOW, 0
     level = LineWorld().sample(np.random.default_rng(1), 1)[0]
 
     def levels() -> Iterator[tuple[int, Grid]]:
@@ -87,7 +88,7 @@ def test_streams_are_read_when_needed_and_every_level_is_solved_once() -> None:
 
     solve_on(LocalEngine(1), LineWorld(), levels(), SolveJob(), ResultObserver(count))
     assert seen == Counter(range(total))
-    assert max(ahead) <= jobs.WINDOW
+    assert max(ahead) <= streams.WINDOW
 
 
 def test_a_planner_is_made_once() -> None:

@@ -17,13 +17,14 @@ from hips.arrays import Actions
 from hips.data import labels as labelled
 from hips.data.labels import DEAD_END
 from hips.domains.base import Domain
-from hips.errors import ConfigError, ExpertError
-from hips.files import sha256
+from hips.errors import ConfigError, DatasetError, ExpertError, HipsError
+from hips.files import locked, sha256
 from hips.models.card import WEIGHTS, read_card
-from hips.practice import rounds as practice
 from hips.practice.config import RoundsConfig
+from hips.practice.curriculum import next_grade, next_limit
+from hips.practice.folder import PracticeFolder, RoundFolder
 from hips.practice.journal import Entry, Exam, Journal
-from hips.practice.rounds import PracticeJob, practise
+from hips.practice.rounds import Practice, PracticeJob, practise
 from hips.seeding import stream
 from hips.training import scoring
 from hips.training.config import default_config, override
@@ -107,15 +108,15 @@ def test_a_kill_at_any_step_changes_nothing(
     moment: str, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The model after a kill in the second round and a resumption is the same, bit by bit."""
-    name = {
-        "search": "_search",
-        "material": "_write_material",
-        "train": "_train",
-        "examine": "_examine",
-        "publish": "_publish",
-        "score": "score",
+    where: Any
+    where, name = {
+        "search": (Practice, "_search"),
+        "material": (RoundFolder, "write_material"),
+        "train": (Practice, "_train"),
+        "examine": (Practice, "_examine"),
+        "publish": (PracticeFolder, "publish"),
+        "score": (scoring, "score"),
     }[moment]
-    where: Any = scoring if moment == "score" else practice.Practice
     original = getattr(where, name)
     calls = 0
 
@@ -125,7 +126,7 @@ def test_a_kill_at_any_step_changes_nothing(
         if moment == "score" and calls == 3:  # the model is there, its scores are not
             raise Killed
         result = original(*arguments, **options)
-        if moment == "publish" or (len(arguments) > 1 and arguments[1] == 2):
+        if moment == "publish" or 2 in arguments[1:2] or "round 2" in arguments:
             raise Killed
         return result
 
@@ -177,6 +178,12 @@ def test_a_limit_of_minutes_does_not_go_with_rounds(tmp_path: Path) -> None:
         run(tmp_path / "run", limit_minutes=5.0)
 
 
+def test_rounds_under_torchrun_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="not under torchrun"):
+        run(tmp_path / "run")
+
+
 @pytest.mark.slow
 def test_more_rounds_may_follow_and_other_settings_may_not(whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
@@ -222,16 +229,17 @@ def test_an_expert_that_always_fails_teaches_nothing_and_stops_nothing(
     ],
 )
 def test_the_curriculum_goes_up_after_success_and_down_after_a_round_in_vain(
-    solved: list[int], grades: int, grade: int, limit: int, tmp_path: Path
+    solved: list[int], grades: int, grade: int, limit: int
 ) -> None:
-    job = PracticeJob(first_training(tmp_path), replace(FEW, grades=({},) * grades))
-    one = practice.Practice(job)
-    one.journal.entries.append(Entry(0, exam=Exam(1, 0, 1.0), kept=True))
+    entries = [Entry(0, exam=Exam(1, 0, 1.0), kept=True)]
+
+    def following() -> tuple[int, int]:
+        return next_grade(entries, 0.8, grades), next_limit(entries, 120)
+
     for number, count in enumerate(solved, start=1):
-        one.journal.entries.append(
-            Entry(number, one._grade(), levels=8, solved=count, max_expansions=one._limit())
-        )
-    assert (one._grade(), one._limit()) == (grade, limit)
+        chosen, most = following()
+        entries.append(Entry(number, chosen, levels=8, solved=count, max_expansions=most))
+    assert following() == (grade, limit)
 
 
 def test_an_exam_prefers_solved_levels_then_fewer_expansions() -> None:
@@ -250,14 +258,46 @@ def test_grades_of_another_size_are_refused() -> None:
     [
         ({"teacher": "nobody"}, "Unknown teacher 'nobody'"),
         ({"levels": 0}, "rounds.levels = 0"),
+        ({"levels": 10**11}, "rounds.levels is too large"),
+        ({"within": 10**400}, "rounds.within is too large"),
         ({"effort": 0.0}, "rounds.effort"),
     ],
 )
 def test_bad_settings_are_refused(changes: dict[str, Any], message: str) -> None:
-    from hips.errors import HipsError
-
     with pytest.raises(HipsError, match=message):
         replace(FEW, **changes)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        "1",
+        '{"round": 0}',
+        '{"round": 1, "kept": true, "exam": {"levels": 1, "solved": 1, "expansions": 1.0}}',
+        '{"round": 0, "kept": true, "exam": {"levels": 1}}',
+        '{"round": 0, "kept": true, "exam": 3}',
+        '{"round": "0", "kept": true}',
+        '{"round": 0, "odd": 1}',
+        "[" * 100_000,
+    ],
+)
+def test_a_damaged_journal_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "rounds.jsonl").write_text(content + "\n")
+    with pytest.raises(DatasetError, match="not a journal of rounds"):
+        Journal(tmp_path / "rounds.jsonl")
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"rounds": 1}', '{"rounds": {"count": []}}'])
+def test_damaged_settings_are_other_settings(content: str, tmp_path: Path) -> None:
+    (tmp_path / "practice.json").write_text(content)
+    with pytest.raises(ConfigError, match="other settings"):
+        run(tmp_path, resume=True)
+
+
+def test_two_processes_cannot_practise_in_one_folder(tmp_path: Path) -> None:
+    with locked(tmp_path), pytest.raises(HipsError, match="another process"):
+        run(tmp_path)
 
 
 def test_own_solutions_prove_dead_ends(tmp_path: Path) -> None:

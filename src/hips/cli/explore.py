@@ -23,7 +23,7 @@ from hips.cli.options import (
     progress_bar,
 )
 from hips.errors import is_interrupt
-from hips.files import check_distinct, check_writable, require_new, write_text
+from hips.files import check_distinct, check_writable, is_special, require_new, write_text
 from hips.seeding import stream
 
 
@@ -107,7 +107,7 @@ def explore_levels(
         read.report()
         own, levels = equal_sized(own, read.levels)
         seal.refuse_levels(own, levels, "`hips explore`")
-    files = LessonFiles.beside(output.out)
+    files = None if is_special(output.out) else LessonFiles.beside(output.out)
     how = Exploration(
         searched.seed, searched.max_expansions, Choice(model=model, learned_only=True)
     )
@@ -124,7 +124,8 @@ def explore_levels(
         write_text(output.export_levels, own.export(list(chosen), own.formats[0]))
         note(f"{output.export_levels}: {len(chosen):,} levels")
     labels.save(found, output.out)  # last: once it exists, the command is not repeated
-    files.remove()
+    if files is not None:
+        files.remove()
     if output.json:
         print_json(found.origin)
     else:

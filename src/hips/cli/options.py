@@ -65,6 +65,7 @@ AddressOption = Annotated[
 ]
 
 STANDARD_INPUT = Path("-")
+MOST_THREADS = 4096
 MAX_COUNT = 10**8
 """Most levels that one command samples."""
 

@@ -1,8 +1,8 @@
 """Tasks on a Ray cluster, of this machine or of many.
 
 The driver keeps at most a few tasks per core in flight and takes the answers of each finished
-task. A task whose worker or node is lost runs again elsewhere; Ray does that. Tasks and answers are
-plain data, so results do not depend on the number of nodes.
+task. A task whose worker or node is lost, or whose node fails it, runs again; Ray does that. Tasks
+and answers are plain data, so results do not depend on the number of nodes.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from hips import plugins
 from hips._version import __version__
 from hips.engines.base import Answer, Receive, Task, Work
 from hips.errors import HipsError, MissingExtraError
-from hips.interrupts import shielded
+from hips.interrupts import kept, shielded
 
 TASKS_PER_CORE = 2
 """Tasks in flight per core of the cluster: one that runs and one that waits."""
 RETRIES = 5
-"""How often Ray repeats a task whose worker or node is lost."""
+"""How often Ray repeats a task whose worker or node is lost, or that fails by its node's fault."""
+FAULTS = (OSError, MemoryError)
+"""Errors of a node rather than of a task: a disk, a network, too little memory."""
 PATIENCE = 1.0
 """Seconds to wait for answers before looking at the cluster again."""
 
@@ -47,8 +50,9 @@ class RayEngine:
         ray = _import_ray()
         if not ray.is_initialized():
             try:
-                ray.init(address=self.address, log_to_driver=False, include_dashboard=False)
-            except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+                with kept():
+                    ray.init(address=self.address, log_to_driver=False, include_dashboard=False)
+            except Exception as error:  # Ray raises that itself where a node starts too slowly
                 raise HipsError(
                     f"Cannot join the Ray cluster {self.address or 'on this machine'} ({error})."
                 ) from None
@@ -69,7 +73,8 @@ class RayEngine:
     ) -> None:
         """Does the work of every task on the cluster; delivers answers task by task."""
         ray = _import_ray()
-        remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_answers)
+        again = {"max_retries": RETRIES, "retry_exceptions": list(FAULTS)}
+        remote = ray.remote(num_cpus=1, **again)(_answers)
         sources = plugins.sources()
         coming = iter(tasks)
         flying: dict[Any, Task] = {}
@@ -98,7 +103,7 @@ class RayEngine:
 
 
 def _answers(
-    work: Work[Task, Answer], task: Task, sources: dict[str, str], version: str
+    work: Work[Task, Answer], task: Task, sources: dict[Path, str], version: str
 ) -> list[Answer]:
     """All answers of a task; runs on a node, which needs this version of the package."""
     if version != __version__:

@@ -105,10 +105,15 @@ def _check_fingerprint(name: str | Path, folder: Path | None, wanted: str | None
     found = "" if folder is None else read_card(folder).fingerprint()
     if wanted is not None and found != wanted:
         here, there = (one[:12] if one else "missing" for one in (found, wanted))
+        remedy = (
+            "Put it, or the run that makes it, into a folder that every node sees under this path."
+            if isinstance(name, Path)
+            else "Install the same model on every node, or put it into a shared folder that "
+            f"{bundles.SEARCH_VARIABLE} names on every node."
+        )
         raise ModelError(
             f"The model '{name}' on the node {platform.node()} ({here}) is not that of the machine "
-            f"that started the command ({there}). Install the same model on every node, or put it "
-            f"into a shared folder that {bundles.SEARCH_VARIABLE} names on every node."
+            f"that started the command ({there}). {remedy}"
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +12,18 @@ from hips import domains
 from hips.domains.base import Domain
 from hips.errors import ConfigError
 from hips.practice.teachers import TEACHERS
+from hips.training import config as configuration
+from hips.training.config import TrainingConfig
+from hips.training.schedule import Schedule
+
+RANGES = {
+    "count": (0, 10**6),
+    "levels": (1, 10**8),
+    "max_expansions": (1, 10**12),
+    "development": (1, 10**6),
+    "within": (1, 10**12),
+}
+"""Least and largest values; absurd ones would fill the memory long after the first training."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +58,12 @@ class RoundsConfig:
 
     def __post_init__(self) -> None:
         TEACHERS.get(self.teacher)
-        least = {"count": 0, "levels": 1, "max_expansions": 1, "development": 1, "within": 1}
-        for name, low in least.items():
+        for name, (low, high) in RANGES.items():
             value = getattr(self, name)
             if value < low:
                 raise ConfigError(f"rounds.{name} = {value} is invalid; give {low} or more.")
+            if value > high:
+                raise ConfigError(f"rounds.{name} is too large; give {high:,} or less.")
         if not 0.0 < self.effort <= 1.0 or not 0.0 < self.pass_mark <= 1.0:
             raise ConfigError("rounds.effort and rounds.pass_mark must be in (0, 1].")
 
@@ -69,3 +84,43 @@ class RoundsConfig:
                     "use parameters that keep the size."
                 )
         return made
+
+
+def round_config(rounds: RoundsConfig, first: TrainingConfig, seed: int) -> TrainingConfig:
+    """The configuration of a round: the first training's parts, with shorter schedules.
+
+    Raises:
+        ConfigError: the settings of the rounds name an unknown part or training setting.
+    """
+    unknown = [name for name in rounds.parts if name not in first.parts]
+    if unknown:
+        raise ConfigError(
+            f"rounds.parts names '{unknown[0]}', which is not trained. "
+            f"Trained: {', '.join(first.parts)}."
+        )
+    chosen = {
+        name: shortened(part, rounds.effort)
+        for name, part in first.parts.items()
+        if name in rounds.parts or not rounds.parts
+    }
+    changes = [
+        f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in rounds.training.items()
+    ]
+    return configuration.override(dataclasses.replace(first, parts=chosen, seed=seed), changes)
+
+
+def shortened(part: Any, effort: float) -> Any:
+    """A part's configuration with all schedules cut to the share `effort` of their steps."""
+    changes = {}
+    for item in dataclasses.fields(part):
+        value = getattr(part, item.name)
+        if isinstance(value, Schedule):
+            steps = max(1, round(value.steps * effort))
+            changes[item.name] = dataclasses.replace(
+                value,
+                steps=steps,
+                validate_every=min(value.validate_every, steps),
+                cold_start=False,
+            )
+    return dataclasses.replace(part, **changes)

@@ -10,11 +10,12 @@ from typing import Any
 
 from hips.arrays import Grids
 from hips.domains.base import Domain
-from hips.errors import DatasetError
+from hips.errors import ConfigError, DatasetError
 from hips.files import read_text, replacing, require_regular, write_text
 from hips.methods.choosing import Choice
 from hips.methods.planner import Planner
 from hips.planner.budget import Budget
+from hips.training.config import build
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +131,22 @@ def _read(path: Path) -> list[Entry]:
     require_regular(path)
     try:
         rows = [json.loads(line) for line in read_text(path).splitlines()]
-        return [
-            Entry(**{**row, "exam": None if row["exam"] is None else Exam(**row["exam"])})
-            for row in rows
-        ]
-    except (KeyError, TypeError, ValueError) as error:
-        raise DatasetError(f"{path}: not a journal of rounds ({error!r}).") from None
+        entries = [_entry(row, str(path)) for row in rows]
+    except (AttributeError, ConfigError, RecursionError, ValueError) as error:
+        raise DatasetError(f"{path}: not a journal of rounds ({error}).") from None
+    numbers = [entry.round for entry in entries]
+    kept = [entry for entry in entries if entry.kept]
+    if numbers != list(range(len(entries))) or any(entry.exam is None for entry in kept):
+        raise DatasetError(f"{path}: not a journal of rounds (lines are missing or changed).")
+    if entries and not entries[0].kept:
+        raise DatasetError(f"{path}: not a journal of rounds (its first model was not kept).")
+    return entries
+
+
+def _entry(row: dict[str, Any], where: str) -> Entry:
+    exam = None if row.get("exam") is None else build(Exam, row["exam"], where)
+    entry: Entry = build(Entry, {**row, "exam": exam}, where)
+    return entry
 
 
 def draw(entries: Sequence[Entry], within: int, picture: Path) -> None:

@@ -34,7 +34,7 @@ def join_group(device: str | None, threads: int | None) -> Iterator[ProcessGroup
     torch.use_deterministic_algorithms(True, warn_only=True)
     if threads is not None:
         torch.set_num_threads(threads)
-    size = int(os.environ.get("WORLD_SIZE", "1"))
+    size = group_size()
     rank = int(os.environ.get("RANK", "0"))
     if size > 1:
         distributed.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
@@ -43,6 +43,11 @@ def join_group(device: str | None, threads: int | None) -> Iterator[ProcessGroup
     finally:
         if size > 1:
             distributed.destroy_process_group()
+
+
+def group_size() -> int:
+    """The number of processes that torchrun started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def _device(name: str | None) -> torch.device:
