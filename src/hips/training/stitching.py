@@ -54,10 +54,12 @@ class Surveyor:
 
     def successors(self, states: Grids) -> Grids:
         """The next states of all actions, `[A · B, H, W]`, the first action's first."""
-        return np.concatenate([self._after(states, action) for action in range(self.num_actions)])
+        actions = np.arange(self.num_actions)
+        return np.concatenate([self.after(states, np.full(len(states), a)) for a in actions])
 
-    def _after(self, states: Grids, action: int) -> Grids:
-        predicted = self.step(states, np.full(len(states), action))
+    def after(self, states: Grids, actions: Actions) -> Grids:
+        """The next states `[B, H, W]`; those of impossible moves are the states themselves."""
+        predicted = self.step(states, actions)
         legal = self.is_legal(predicted, states)
         return np.where(legal[:, None, None], predicted, states)
 

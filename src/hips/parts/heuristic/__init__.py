@@ -25,7 +25,7 @@ class HeuristicPart(FolderPart):
     name = "heuristic"
     about = "estimates the remaining low-level steps"
     config_type = HeuristicConfig
-    upstream = ("prior", "dynamics")
+    upstream = ("prior", "dynamics", "familiarity")
     headline = "spearman"
     gauges: ClassVar[Mapping[str, Gauge]] = {
         "spearman": Gauge(

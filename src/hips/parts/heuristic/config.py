@@ -29,6 +29,9 @@ class HeuristicConfig:
         stitching_dead_ends: whether states from which it finds no way back become dead ends.
         stitching_model: what both step with: the `learned` dynamics, or the `true` rules, which
             ask the simulator and are many times faster.
+        strays: number of random walks from demonstrated states whose ends become dead ends if they
+            look like no demonstrated state, by the part `familiarity`. 0 for none.
+        longest_walk: the most steps of such a walk.
         mirrored: whether the domain's symmetries multiply its states even where those of the
             demonstrations are off (`symmetries`): habits make plans, hardly distances.
         training: regression of the remaining steps.
@@ -45,6 +48,8 @@ class HeuristicConfig:
     stitching_spread: int = field(default=1, metadata={"shapes": False})
     stitching_dead_ends: bool = field(default=True, metadata={"shapes": False})
     stitching_model: str = field(default="learned", metadata={"shapes": False})
+    strays: int = field(default=0, metadata={"shapes": False})
+    longest_walk: int = field(default=12, metadata={"shapes": False})
     mirrored: bool = field(default=False, metadata={"shapes": False})
     training: Schedule = field(default_factory=lambda: Schedule(steps=6_000))
     backup: Schedule = field(default_factory=lambda: Schedule(steps=0))
@@ -54,6 +59,10 @@ class HeuristicConfig:
             raise ConfigError(
                 "heuristic.stitched must be 0 or more, heuristic.stitching_depth and "
                 "heuristic.stitching_spread 1 or more."
+            )
+        if self.strays < 0 or self.longest_walk < 1:
+            raise ConfigError(
+                "heuristic.strays must be 0 or more, heuristic.longest_walk 1 or more."
             )
         if self.stitching_spread > self.stitching_depth + 1:
             raise ConfigError(
@@ -70,4 +79,5 @@ class HeuristicConfig:
     @property
     def needs_dynamics(self) -> bool:
         """Whether its targets come from the learned dynamics."""
-        return self.stitching_model == "learned" and (self.shortcuts or self.stitched > 0)
+        wanted = self.shortcuts or self.stitched > 0 or self.strays > 0
+        return self.stitching_model == "learned" and wanted

@@ -9,14 +9,19 @@ import numpy as np
 
 from hips.arrays import Ints
 from hips.data.dataset import Trajectories
-from hips.data.labels import StateLabels, join, load, save
+from hips.data.labels import DEAD_END, StateLabels, join, load, save
 from hips.parts.dynamics.adapter import LearnedDynamics
+from hips.parts.familiarity.adapter import LearnedFamiliarity
 from hips.parts.heuristic.config import HeuristicConfig
 from hips.seeding import stream
 from hips.training.corpus import Corpus, select_trajectories
 from hips.training.loops import shortest_ways
 from hips.training.stitching import Extent, Surveyor, shorten, stitch
+from hips.training.strays import walk
 from hips.training.workshop import Workshop
+
+KNOWN = 10_000
+"""Demonstrated states that tell what is familiar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,14 @@ class Targets:
 
 def find_targets(workshop: Workshop) -> Targets:
     """The targets of a run; what takes long to find is cached in its folder."""
-    labels = workshop.labels
-    if _config(workshop).stitched:
-        found = [cached(workshop, "stitched", lambda: _stitched(workshop))]
-        if labels is not None:
-            found.append(labels)
-        labels = join(found, {"parts": [one.origin for one in found]})
+    config = _config(workshop)
+    found = [] if workshop.labels is None else [workshop.labels]
+    if config.stitched:
+        found.insert(0, cached(workshop, "stitched", lambda: _stitched(workshop)))
+    if config.strays:
+        found.insert(0, cached(workshop, "strays", lambda: _strays(workshop)))
+    found = [one for one in found if len(one)]
+    labels = join(found, {"parts": [one.origin for one in found]}) if found else None
     train, valid = workshop.visited
     return Targets(
         _demonstrated(workshop, "train", train), _demonstrated(workshop, "valid", valid), labels
@@ -74,6 +81,20 @@ def _stitched(workshop: Workshop) -> StateLabels:
     return stitch(_trajectories(part), _surveyor(workshop), extent)
 
 
+def _strays(workshop: Workshop) -> StateLabels:
+    """Ends of random walks that look like no demonstrated state, as dead ends."""
+    config = _config(workshop)
+    workshop.message(f"walking at random from {config.strays:,} demonstrated states")
+    train, valid = (corpus.states for corpus in workshop.visited)
+    rng = stream(workshop.config.seed, "strays")
+    starts = train[rng.choice(len(train), size=config.strays)]
+    ends = walk(_surveyor(workshop), starts, rng, config.longest_walk)
+    known = valid[rng.permutation(len(valid))[:KNOWN]]
+    familiarity = LearnedFamiliarity(workshop.runtime("familiarity"))
+    dead = ends[familiarity.unfamiliar(ends, known)]
+    return StateLabels(dead, np.full(len(dead), DEAD_END, dtype=np.int32), {"strays": len(ends)})
+
+
 def cached(workshop: Workshop, name: str, make: Callable[[], StateLabels]) -> StateLabels:
     """Labels from the run folder; the first process makes them if they are missing."""
     path = workshop.folder / f"{name}.npz"
@@ -81,7 +102,7 @@ def cached(workshop: Workshop, name: str, make: Callable[[], StateLabels]) -> St
         made = make()
         save(replace(made, origin={"domain": workshop.domain.name, **made.origin}), path)
     workshop.group.barrier()
-    return load(path, workshop.domain)
+    return load(path, workshop.domain, allow_empty=True)
 
 
 def _surveyor(workshop: Workshop) -> Surveyor:

@@ -170,6 +170,8 @@ def stages(config: TrainingConfig) -> Sequence[StageSpec]:
 
     own: HeuristicConfig = config.parts["heuristic"]
     needs = ("dynamics.training",) if own.needs_dynamics else ()
+    if own.strays:
+        needs = (*needs, "familiarity.training")
     found = [StageSpec("heuristic.training", build, needs, after=("prior.training",))]
     if own.backup.steps:
         found.append(StageSpec("heuristic.backup", backup.build, (*needs, "heuristic.training")))
