@@ -7,7 +7,7 @@ import numpy as np
 from hips.domains import Grids
 from hips.seeding import stream
 from hips.training.stitching import Surveyor
-from hips.training.strays import walk
+from hips.training.strays import stray_ends, walk
 from tests.toys import LineWorld
 
 
@@ -42,3 +42,19 @@ def test_impossible_moves_lead_nowhere() -> None:
     starts = LineWorld().sample(stream(2, "start"), 8)
     ends = walk(surveyor(lying=True), starts, stream(0, "walk"), 5)
     np.testing.assert_array_equal(ends, starts)
+
+
+def test_walks_that_change_most_are_kept() -> None:
+    domain = LineWorld()
+    starts = domain.sample(stream(3, "start"), 50)
+    moved = {
+        name: np.abs(places(ends) - places(origins)).mean()
+        for name, (ends, origins) in {
+            "all": (walk(surveyor(), starts, stream(0, "walk"), 2), starts),
+            "kept": (
+                stray_ends(surveyor(), starts[:1], stream(0, "walk"), 50, 2),
+                np.repeat(starts[:1], 50, axis=0),
+            ),
+        }.items()
+    }
+    assert moved["kept"] > moved["all"]

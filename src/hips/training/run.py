@@ -149,7 +149,13 @@ def train(job: TrainingJob) -> TrainedRun:
             card = None
             if group.rank == 0:
                 draw_curves(job.out / "metrics.jsonl", job.out / "curves.png")
-                if {stage.name for stage in stages} <= {*reports, *before}:
+                open_stages = [s.name for s in stages if s.name not in {*reports, *before}]
+                if open_stages:
+                    reporter.message(
+                        f"not exported yet: {', '.join(open_stages)} to come; continue with "
+                        "--resume and without --stages"
+                    )
+                else:
                     card = _finish(job, workshop, reports, start, demonstrations, reporter)
         return TrainedRun(workshop.networks, reports, card)
 

@@ -92,3 +92,13 @@ def _check_sizes(
 
 def _size(weights: Mapping[str, Tensor], name: str) -> str:
     return str(list(weights[name].shape)) if name in weights else "absent"
+
+
+def adopt_trunk(source: nn.Module, target: nn.Module) -> None:
+    """Copies the weights of a trunk, unless it has another width or more blocks."""
+    own = target.state_dict()
+    start = with_idle_blocks(source.state_dict(), own)
+    if {name: value.shape for name, value in start.items()} == {
+        name: value.shape for name, value in own.items()
+    }:
+        target.load_state_dict(start)

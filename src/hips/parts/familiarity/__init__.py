@@ -24,7 +24,7 @@ class FamiliarityPart(FolderPart):
     name = "familiarity"
     about = "tells whether a demonstrator could have been in a state"
     config_type = FamiliarityConfig
-    upstream = ("dynamics",)
+    upstream = ("dynamics", "prior")
     companions = ("dynamics",)
     headline = "unfamiliar"
     gauges: ClassVar[Mapping[str, Gauge]] = {

@@ -9,7 +9,7 @@ from hips.parts.familiarity.adapter import LearnedFamiliarity
 from hips.seeding import stream
 from hips.training.scoring import Exam
 from hips.training.stitching import Surveyor
-from hips.training.strays import walk
+from hips.training.strays import stray_ends
 
 STATES = 1_024
 LONGEST = 12
@@ -27,9 +27,8 @@ def score(exam: Exam) -> dict[str, float]:
     step = LearnedDynamics(exam.runtime).step
     surveyor = Surveyor(step, domain.is_goal, domain.is_legal, domain.spec.num_actions)
     familiarity = LearnedFamiliarity(exam.runtime)
+    ends = stray_ends(surveyor, fresh, rng, STATES, LONGEST)
     return {
-        "unfamiliar": float(
-            familiarity.unfamiliar(walk(surveyor, fresh, rng, LONGEST), known).mean()
-        ),
+        "unfamiliar": float(familiarity.unfamiliar(ends, known).mean()),
         "mistaken": float(familiarity.unfamiliar(fresh, known).mean()),
     }

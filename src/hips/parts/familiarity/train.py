@@ -27,7 +27,8 @@ from hips.training.corpus import Augmenter
 from hips.training.loop import Stage
 from hips.training.schedule import Schedule
 from hips.training.stitching import Surveyor
-from hips.training.strays import walk
+from hips.training.strays import stray_ends
+from hips.training.weights import adopt_trunk
 from hips.training.workshop import Workshop
 
 VALIDATION_WALKS = 2_048
@@ -60,11 +61,18 @@ class FamiliarityStage(Stage):
         augment: Augmenter,
         train: tuple[Grids, Grids],
         valid: tuple[Grids, Grids],
+        trunk: nn.Module | None = None,
     ) -> None:
         self.schedule, self.augment = schedule, augment
+        self.network, self.trunk = network, trunk
         self.demonstrated, self.strays = train
         self.objective = FamiliarityObjective(network)
         self.validation = _tensors(*valid)
+
+    def prepare(self) -> None:
+        """Copies the prior's trunk, unless that has another width or more blocks."""
+        if self.trunk is not None:
+            adopt_trunk(self.trunk, self.network.trunk)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """Random states of both kinds."""
@@ -102,10 +110,10 @@ def build(workshop: Workshop) -> FamiliarityStage:
 
     def split(name: str, states: Grids, walks: int) -> tuple[Grids, Grids]:
         rng = stream(workshop.config.seed, "familiarity", name)
-        starts = states[rng.choice(len(states), size=walks)]
-        return states, walk(surveyor, starts, rng, config.longest)
+        return states, stray_ends(surveyor, states, rng, walks, config.longest)
 
     train, valid = (corpus.states for corpus in workshop.visited)
+    prior = workshop.networks.get("prior")
     shown, strays = split("validation", valid, min(config.walks, VALIDATION_WALKS))
     return FamiliarityStage(
         config.training,
@@ -113,9 +121,11 @@ def build(workshop: Workshop) -> FamiliarityStage:
         Augmenter(domain),
         split("train", train, config.walks),
         (shown[:: max(1, len(shown) // len(strays))], strays),
+        None if prior is None else cast(nn.Module, prior.trunk),
     )
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
     """Cross-entropy, after the dynamics."""
-    return (StageSpec("familiarity.training", build, ("dynamics.training",)),)
+    needs, after = ("dynamics.training",), ("prior.training",)
+    return (StageSpec("familiarity.training", build, needs, after),)

@@ -17,7 +17,7 @@ from hips.seeding import stream
 from hips.training.corpus import Corpus, select_trajectories
 from hips.training.loops import shortest_ways
 from hips.training.stitching import Extent, Surveyor, shorten, stitch
-from hips.training.strays import walk
+from hips.training.strays import stray_ends
 from hips.training.workshop import Workshop
 
 KNOWN = 10_000
@@ -87,8 +87,7 @@ def _strays(workshop: Workshop) -> StateLabels:
     workshop.message(f"walking at random from {config.strays:,} demonstrated states")
     train, valid = (corpus.states for corpus in workshop.visited)
     rng = stream(workshop.config.seed, "strays")
-    starts = train[rng.choice(len(train), size=config.strays)]
-    ends = walk(_surveyor(workshop), starts, rng, config.longest_walk)
+    ends = stray_ends(_surveyor(workshop), train, rng, config.strays, config.longest_walk)
     known = valid[rng.permutation(len(valid))[:KNOWN]]
     familiarity = LearnedFamiliarity(workshop.runtime("familiarity"))
     dead = ends[familiarity.unfamiliar(ends, known)]

@@ -23,7 +23,7 @@ from hips.training.config import TrainingConfig
 from hips.training.contract import StageSpec
 from hips.training.corpus import Augmenter
 from hips.training.loop import Stage
-from hips.training.weights import with_idle_blocks
+from hips.training.weights import adopt_trunk
 from hips.training.workshop import Workshop
 
 VALIDATION_SAMPLES = 4096
@@ -87,14 +87,8 @@ class HeuristicStage(Stage):
 
     def prepare(self) -> None:
         """Copies the prior's trunk, unless that has another width or more blocks."""
-        if self.trunk is None:
-            return
-        own = self.heuristic.trunk.state_dict()
-        start = with_idle_blocks(self.trunk.state_dict(), own)
-        if {name: value.shape for name, value in start.items()} == {
-            name: value.shape for name, value in own.items()
-        }:
-            self.heuristic.trunk.load_state_dict(start)
+        if self.trunk is not None:
+            adopt_trunk(self.trunk, self.heuristic.trunk)
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """States of the training split, including goals, and labelled states."""
