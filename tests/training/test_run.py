@@ -224,10 +224,13 @@ def test_a_training_that_is_killed_again_and_again_gives_the_same_weights(
 
 
 @pytest.mark.usefixtures("few_samples")
-def test_a_model_is_written_once_every_stage_is_finished(tmp_path: Path) -> None:
+def test_a_model_is_written_once_every_stage_is_finished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     job = line_job(tmp_path, "dynamics", "heuristic")
     first = train(replace(job, stages=("heuristic.training",)))
     assert first.card is None
+    assert "dynamics.training to come" in capsys.readouterr().err.replace("\n", " ")
     assert set(first.reports) == {"heuristic.training"}
     assert not (tmp_path / "model").exists()
     second = train(replace(job, stages=("dynamics.training",), resume=True))
