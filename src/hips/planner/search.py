@@ -292,7 +292,7 @@ class Search:
         owners = self.table.nodes["slot"][nodes].astype(np.int64)
         states = self.table.states(nodes)
         watch.lap("bookkeeping")
-        children = self._children(nodes, states, watched)
+        children = self._children(nodes, owners, states, watched)
         watch.lap_split(children.costs.phases, "expansion")
         kinds = self.table.nodes["kind"][nodes]
         by_action = (kinds < 0) & (kinds != ROOT)
@@ -350,12 +350,11 @@ class Search:
         for slot, node in solved.items():
             self._end(slot, Outcome.SOLVED, node)
 
-    def _children(self, nodes: Ints, states: Grids, watched: bool) -> Children:
-        """Children of popped nodes; nodes with further stages go back to the queue."""
+    def _children(self, nodes: Ints, owners: Ints, states: Grids, watched: bool) -> Children:
+        """Children of popped nodes of slots `owners`; nodes with further stages are requeued."""
         if self.num_stages == 1:
             facts: dict[str, Ints] = {}
             if self.wants_effort:
-                owners = self.table.nodes["slot"][nodes].astype(np.int64)
                 facts["effort"] = self.ledger.expansions()[owners]
             return self.expander.expand(states, explain=watched, **facts)
         stages = self.table.nodes["tier"][nodes].astype(np.int64)

@@ -20,6 +20,7 @@ import numpy as np
 from hips.arrays import Actions, Bools, Grids, Ints
 from hips.data.dataset import Trajectories
 from hips.data.labels import DEAD_END, StateLabels, join
+from hips.domains.base import Domain
 from hips.planner.packing import first_occurrences, pack
 from hips.training.loops import distances_to_goals
 
@@ -51,6 +52,11 @@ class Surveyor:
     is_goal: IsGoal
     is_legal: IsLegal
     num_actions: int
+
+    @classmethod
+    def of(cls, domain: Domain, step: Step) -> Surveyor:
+        """What it needs of a domain, with a model of the dynamics or the domain's own step."""
+        return cls(step, domain.is_goal, domain.is_legal, domain.spec.num_actions)
 
     def successors(self, states: Grids) -> Grids:
         """The next states of all actions, `[A · B, H, W]`, the first action's first."""

@@ -104,9 +104,8 @@ def build(workshop: Workshop) -> FamiliarityStage:
     """The stage of a run, with walks in the learned dynamics from both splits."""
     config: FamiliarityConfig = workshop.config.parts["familiarity"]
     workshop.message(f"walking at random from {config.walks:,} demonstrated states")
-    domain = workshop.domain
     step = LearnedDynamics(workshop.runtime("dynamics")).step
-    surveyor = Surveyor(step, domain.is_goal, domain.is_legal, domain.spec.num_actions)
+    surveyor = Surveyor.of(workshop.domain, step)
 
     def split(name: str, states: Grids, walks: int) -> tuple[Grids, Grids]:
         rng = stream(workshop.config.seed, "familiarity", name)
@@ -118,7 +117,7 @@ def build(workshop: Workshop) -> FamiliarityStage:
     return FamiliarityStage(
         config.training,
         cast(FamiliarityNetwork, workshop.network("familiarity")),
-        Augmenter(domain),
+        Augmenter(workshop.domain),
         split("train", train, config.walks),
         (shown[:: max(1, len(shown) // len(strays))], strays),
         None if prior is None else cast(nn.Module, prior.trunk),

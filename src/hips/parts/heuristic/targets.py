@@ -105,10 +105,10 @@ def cached(workshop: Workshop, name: str, make: Callable[[], StateLabels]) -> St
 
 
 def _surveyor(workshop: Workshop) -> Surveyor:
-    domain, step = workshop.domain, workshop.domain.step
+    step = workshop.domain.step
     if _config(workshop).needs_dynamics:
         step = LearnedDynamics(workshop.runtime("dynamics")).step
-    return Surveyor(step, domain.is_goal, domain.is_legal, domain.spec.num_actions)
+    return Surveyor.of(workshop.domain, step)
 
 
 def _labelled(corpus: Corpus, remaining: Ints) -> StateLabels:
