@@ -43,19 +43,12 @@ def back_up(estimates: Floats, offsets: Ints) -> Floats:
     return targets
 
 
-class BackupStage(HeuristicStage):
-    """ĥ learns on, from targets that it has backed up itself."""
-
-    def prepare(self) -> None:
-        """It goes on with the weights of the stage before."""
-
-
-def build(workshop: Workshop) -> BackupStage:
-    """The stage of a run; the targets come from the network as the stage before left it."""
+def build(workshop: Workshop) -> HeuristicStage:
+    """The stage of a run: ĥ learns on, from what it backs up as the stage before left it."""
     config: HeuristicConfig = workshop.config.parts["heuristic"]
     targets = find_targets(workshop)
     train, valid = workshop.visited
-    return BackupStage(
+    return HeuristicStage(
         replace(config, training=config.backup),
         cast(HeuristicNetwork, workshop.network("heuristic")),
         None,

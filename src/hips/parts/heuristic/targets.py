@@ -48,7 +48,9 @@ def find_targets(workshop: Workshop) -> Targets:
     if config.strays:
         found.insert(0, cached(workshop, "strays", lambda: _strays(workshop)))
     found = [one for one in found if len(one)]
-    labels = join(found, {"parts": [one.origin for one in found]}) if found else None
+    labels = found[0] if found else None
+    if len(found) > 1:
+        labels = join(found, {"parts": [one.origin for one in found]})
     train, valid = workshop.visited
     return Targets(
         _demonstrated(workshop, "train", train), _demonstrated(workshop, "valid", valid), labels
