@@ -160,7 +160,7 @@ class Settings:
     )  # fmt: skip
     early_top_p: float | None = knob(
         "Probability mass of the prior that the first `early_expansions` decode.",
-        default=0.8, unspoken=0.8, low=0, high=1, above_low=True,
+        default=0.8, paper=1.0, unspoken=0.8, low=0, high=1, above_low=True,
     )  # fmt: skip
     prior_temperature: float | None = knob(
         "Divide the logits of π_SG by this (of π_BC in a search over single actions); above 1, the "
