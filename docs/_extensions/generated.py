@@ -13,7 +13,7 @@ from typer.core import TyperArgument
 from hips import methods
 from hips.cli import app as command_line
 from hips.planner.outcomes import Outcome
-from hips.planner.settings import DomainValue, knobs
+from hips.planner.settings import knobs
 
 
 def command_page() -> str:
@@ -64,7 +64,7 @@ def settings_page() -> str:
         "|---|---|---|---|---|",
     ]
     for name, knob in knobs().items():
-        paper = "by domain" if isinstance(knob.paper, DomainValue) else knob.paper
+        paper = "by domain" if callable(knob.paper) else knob.paper
         allowed = ", ".join(knob.choices()) if knob.choices else knob.range()
         values = ("–" if value is None else value for value in (knob.default, paper))
         lines.append(f"| `{name}` | {' | '.join(map(str, values))} | {allowed} | {knob.help} |")

@@ -54,7 +54,7 @@ def test_a_stage_tells_places_where_no_demonstrator_was() -> None:
     stage = FamiliarityStage(
         FamiliarityConfig().training,
         network,
-        Augmenter(domain, wanted=False),
+        Augmenter(domain, ()),
         (shown, strays),
         (shown, strays),
     )

@@ -74,6 +74,8 @@ def test_the_papers_values_are_those_of_the_domain() -> None:
     values = paper_values(Preset(epsilon=0.05))
     assert values["epsilon"] == 0.05
     assert (values["top_p"], values["min_reach_probability"]) == (1.0, 0.0)
+    assert values["horizon"] == 40
+    assert paper_values(Preset(horizon=50))["horizon"] == 50
     assert values["close_on_generation"] is True
     assert named_set("paper", Preset(epsilon=0.05)) == values
     with pytest.raises(ConfigError, match=r"'papers'. Available: paper\."):

@@ -64,7 +64,7 @@ def test_the_heuristic_alone_can_learn_from_mirror_images(
 ) -> None:
     config = override(config, [f"heuristic.mirrored={str(mirrored).lower()}"])
     work = make_workshop(config, demos, tmp_path, "events")
-    work.train = replace(work.train, symmetric=False)
+    work.train = replace(work.train, symmetries=())
     batch = heuristic.build(work).batch(stream(0, "mirrored"), 64)
     demonstrated = {state.tobytes() for state in work.train.states}
     assert all(one.numpy().tobytes() in demonstrated for one in batch["states"]) != mirrored

@@ -72,9 +72,9 @@ class Rules:
             return f"the model '{variant.model_suffix}'"
         if self.settings is None:
             return ""
-        fixed = {name: one.paper for name, one in knobs().items() if name not in self.free}
         for name, value in variant.settings.items():
-            if fixed.get(name, value) not in (None, value):
+            fixed = None if name in self.free else knobs()[name].paper
+            if fixed not in (None, value):
                 return f"{name} = {value}"
         return ""
 

@@ -66,7 +66,7 @@ def _settings_table(method: methods.Method) -> Table:
     for setting in method.settings:
         knob = knobs()[setting]
         default = method.defaults.get(setting, knob.default)
-        paper = knob.paper if isinstance(knob.paper, str | int | float) else "by domain"
+        paper = "by domain" if callable(knob.paper) else knob.paper
         table.add_row(
             f"--{setting.replace('_', '-')}",
             knob.help,

@@ -112,6 +112,11 @@ class Symmetry:
     transform: Callable[[Grids], Grids]
     actions: tuple[int, ...]
 
+    @property
+    def relabels(self) -> bool:
+        """Whether actions stay as they are, as when colours are exchanged."""
+        return self.actions == tuple(range(len(self.actions)))
+
 
 class Domain(ABC):
     """One problem family. Subclasses are frozen dataclasses whose fields are its parameters."""

@@ -33,11 +33,10 @@ BY_NODES, BY_TIME = "nodes", "time"
 Value: TypeAlias = str | int | float | bool
 
 
-class DomainValue:
-    """Marks a paper value that differs by domain: the `Preset` field of the same name."""
-
-
-DOMAIN = DomainValue()
+ByDomain: TypeAlias = Callable[[Any], Value]
+"""A paper value that differs by domain: a function of the domain's preset."""
+PUBLISHED_ROLLOUT = 40
+"""Steps of a rollout in the published search, unless the horizon of training is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Knob:
     Attributes:
         help: one sentence of help text.
         default: the value unless user, method or model sets it; None for none.
-        paper: the value in the paper's experiments; `DOMAIN` if it differs by domain.
+        paper: the value in the paper's experiments, or a function of the domain's preset.
         low: the minimum.
         high: the maximum.
         above_low: whether the minimum itself is excluded.
@@ -60,7 +59,7 @@ class Knob:
 
     help: str
     default: Value | None = None
-    paper: Value | DomainValue | None = None
+    paper: Value | ByDomain | None = None
     low: float = -math.inf
     high: float = math.inf
     above_low: bool = False
@@ -140,7 +139,7 @@ class Settings:
     )  # fmt: skip
     epsilon: float | None = knob(
         "Probability share ε of low-level actions; 0+ for the limit ε → 0.",
-        default=1e-3, paper=DOMAIN, low=0, high=1,
+        default=1e-3, paper=lambda preset: float(preset.epsilon), low=0, high=1,
         read=parse_epsilon, write=spell_epsilon,
     )  # fmt: skip
     dynamics: str | None = knob(
@@ -182,7 +181,7 @@ class Settings:
     )  # fmt: skip
     horizon: int | None = knob(
         "Maximum low-level steps to a subgoal; the default is that of training.",
-        low=1, high=10_000,
+        paper=lambda preset: max(PUBLISHED_ROLLOUT, int(preset.horizon)), low=1, high=10_000,
     )  # fmt: skip
     rollout_retries: int | None = knob(
         "How often a rollout may try another action where the likeliest leads to no new state.",
@@ -324,7 +323,7 @@ def defaults() -> dict[str, Value]:
 def paper_values(preset: Any) -> dict[str, Value]:
     """The paper's values; where they differ by domain, those of its `preset`."""
     return {
-        name: getattr(preset, name) if isinstance(one.paper, DomainValue) else one.paper
+        name: one.paper(preset) if callable(one.paper) else one.paper
         for name, one in knobs().items()
         if one.paper is not None
     }

@@ -16,6 +16,7 @@ from hips.training.schedule import Size
 from hips.training.survey import Survey, suggested
 
 SMOKE_DEMONSTRATIONS = 300
+SYMMETRIES = ALL, RELABELLINGS, NONE = "all", "relabellings", "none"
 USUAL_SEGMENTATION = "events"
 ELSEWHERE = ("domain", "parameters", "warm_start")
 """Fields set by their own arguments, never as a setting."""
@@ -58,9 +59,10 @@ class TrainingConfig:
         longest: steps of the longest of those; 0 for no limit.
         cut_loops: whether what a demonstrator did between two visits of a state is cut out of the
             demonstrations. Dynamics and distances are learned from the cut-out states, too.
-        symmetries: whether the domain's symmetries multiply the demonstrations. Without them the
-            models keep a demonstrator's habits, such as finishing rows before columns, which the
-            search then follows without wavering between mirror images.
+        symmetries: which of the domain's symmetries multiply the demonstrations: `all`,
+            `relabellings` (of colours, say), which leave the actions alone, or `none`. Mirror
+            images reverse a demonstrator's habits, such as finishing rows before columns; without
+            them a search follows the habit and does not waver.
         horizon: H, the maximum number of low-level steps to a subgoal.
         segmentation: how trajectories are segmented into subgoals.
         parts: the configuration of each part to train, by name.
@@ -76,7 +78,7 @@ class TrainingConfig:
     quality: float = 1.0
     longest: int = 0
     cut_loops: bool = False
-    symmetries: bool = True
+    symmetries: str = ALL
     horizon: int = 10
     segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
     parts: Mapping[str, Any] = field(default_factory=dict)
@@ -85,6 +87,10 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.horizon < 1:
             raise ConfigError("horizon must be at least 1.")
+        if self.symmetries not in SYMMETRIES:
+            raise ConfigError(
+                f"Unknown symmetries '{self.symmetries}'. Available: {', '.join(SYMMETRIES)}."
+            )
 
     @property
     def warm_parts(self) -> tuple[str, ...]:

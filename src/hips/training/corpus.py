@@ -9,6 +9,18 @@ import numpy as np
 from hips.arrays import Actions, Grids, Ints
 from hips.data.dataset import Trajectories
 from hips.domains import Domain
+from hips.domains.base import Symmetry
+from hips.training.config import ALL, NONE
+
+
+def chosen_symmetries(domain: Domain, which: str) -> tuple[Symmetry, ...]:
+    """All symmetries of a domain, those that leave the actions alone, or none.
+
+    A relabelling, say of colours, keeps a demonstrator's habits; a mirror image reverses them.
+    """
+    if which == NONE:
+        return ()
+    return tuple(one for one in domain.symmetries() if which == ALL or one.relabels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +33,7 @@ class Corpus:
         actions: int64 `[M]`, taken in each state; -1 in a trajectory's last state.
         offsets: int64 `[N + 1]`, where each trajectory starts.
         last: int64 `[M]`, index of the last state of the same trajectory.
-        symmetric: whether training may replace trajectories by their images under the domain's
-            symmetries.
+        symmetries: training may replace trajectories by their images under these.
     """
 
     domain: Domain
@@ -30,14 +41,15 @@ class Corpus:
     actions: Actions
     offsets: Ints
     last: Ints
-    symmetric: bool = True
+    symmetries: tuple[Symmetry, ...] = ()
 
     @classmethod
-    def build(cls, trajectories: Trajectories, domain: Domain, symmetric: bool = True) -> Corpus:
+    def build(cls, trajectories: Trajectories, domain: Domain, symmetries: str = ALL) -> Corpus:
         """A corpus from replayed trajectories."""
         offsets = trajectories.offsets
         last = np.repeat(offsets[1:] - 1, np.diff(offsets))
-        return cls(domain, trajectories.states, trajectories.actions, offsets, last, symmetric)
+        found = chosen_symmetries(domain, symmetries)
+        return cls(domain, trajectories.states, trajectories.actions, offsets, last, found)
 
     @property
     def remaining(self) -> Ints:
@@ -70,10 +82,10 @@ MAX_SYMMETRIES = 8
 
 
 class Augmenter:
-    """Applies a sample of the domain's symmetries, each to an equal share of a batch."""
+    """Applies a sample of the symmetries of a domain, each to an equal share of a batch."""
 
-    def __init__(self, domain: Domain, wanted: bool = True) -> None:
-        self.symmetries = domain.symmetries() if wanted else ()
+    def __init__(self, domain: Domain, symmetries: tuple[Symmetry, ...]) -> None:
+        self.symmetries = symmetries
         identity = np.arange(domain.spec.num_actions)
         tables = [identity, *(np.array(s.actions) for s in self.symmetries)]
         # One extra column maps -1, "no action", to itself.
@@ -81,8 +93,8 @@ class Augmenter:
 
     @classmethod
     def of(cls, corpus: Corpus) -> Augmenter:
-        """The augmenter of a corpus, which leaves batches alone if the corpus says so."""
-        return cls(corpus.domain, corpus.symmetric)
+        """The augmenter of a corpus, which leaves batches alone if the corpus has no symmetries."""
+        return cls(corpus.domain, corpus.symmetries)
 
     def __call__(
         self, rng: np.random.Generator, grids: list[Grids], actions: Actions | None = None

@@ -232,7 +232,7 @@ def _furnish(
     if start is not None:
         start.load_into(networks, config)
         networks = {**networks, **start.other_networks(job.parts, networks)}
-    build = partial(Corpus.build, domain=domain, symmetric=config.symmetries)
+    build = partial(Corpus.build, domain=domain, symmetries=config.symmetries)
     train, valid = (demonstrations.trajectories(split) for split in ("train", "validation"))
     recorded = None
     if config.cut_loops:

@@ -117,7 +117,7 @@ def build(workshop: Workshop) -> FamiliarityStage:
     return FamiliarityStage(
         config.training,
         cast(FamiliarityNetwork, workshop.network("familiarity")),
-        Augmenter(workshop.domain),
+        Augmenter(workshop.domain, workshop.domain.symmetries()),
         split("train", train, config.walks),
         (shown[:: max(1, len(shown) // len(strays))], strays),
         None if prior is None else cast(nn.Module, prior.trunk),

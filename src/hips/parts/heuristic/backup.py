@@ -19,8 +19,8 @@ from hips.parts.heuristic.adapter import LearnedHeuristic
 from hips.parts.heuristic.config import HeuristicConfig
 from hips.parts.heuristic.network import HeuristicNetwork
 from hips.parts.heuristic.targets import cached, find_targets
-from hips.parts.heuristic.train import HeuristicStage
-from hips.training.corpus import Augmenter, Corpus
+from hips.parts.heuristic.train import HeuristicStage, find_augmenter
+from hips.training.corpus import Corpus
 from hips.training.workshop import Workshop
 
 
@@ -52,7 +52,7 @@ def build(workshop: Workshop) -> HeuristicStage:
         replace(config, training=config.backup),
         cast(HeuristicNetwork, workshop.network("heuristic")),
         None,
-        Augmenter(workshop.domain, config.mirrored or workshop.train.symmetric),
+        find_augmenter(workshop),
         replace(
             targets,
             train=_backed_up(workshop, "train", train),

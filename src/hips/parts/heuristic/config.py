@@ -32,8 +32,8 @@ class HeuristicConfig:
         strays: number of random walks from demonstrated states whose ends become dead ends if they
             look like no demonstrated state, by the part `familiarity`. 0 for none.
         longest_walk: the most steps of such a walk.
-        mirrored: whether the domain's symmetries multiply its states even where those of the
-            demonstrations are off (`symmetries`): habits make plans, hardly distances.
+        mirrored: whether all of the domain's symmetries multiply its states, whatever
+            `symmetries` says of the demonstrations: habits make plans, hardly distances.
         training: regression of the remaining steps.
         backup: a second stage that learns from one-step backups along the demonstrations; 0 steps
             leave it out.

@@ -153,9 +153,17 @@ def build(workshop: Workshop) -> HeuristicStage:
         config,
         cast(HeuristicNetwork, workshop.network("heuristic")),
         None if prior is None else cast(nn.Module, prior.trunk),
-        Augmenter(workshop.domain, config.mirrored or workshop.train.symmetric),
+        find_augmenter(workshop),
         find_targets(workshop),
     )
+
+
+def find_augmenter(workshop: Workshop) -> Augmenter:
+    """All symmetries, if wanted, or those of the demonstrations."""
+    config: HeuristicConfig = workshop.config.parts["heuristic"]
+    if config.mirrored:
+        return Augmenter(workshop.domain, workshop.domain.symmetries())
+    return Augmenter.of(workshop.train)
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
