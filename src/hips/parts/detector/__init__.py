@@ -17,8 +17,10 @@ from hips.training.verdict import Gauge
 if TYPE_CHECKING:
     from hips.training.segmenters import Segmenter
 
-DETECTOR = "detector"
-"""The segmentation by the detector."""
+DETECTOR, DISTILLED = "detector", "distilled"
+"""The segmentations by the published detector, and by one that learned from the exact optimum."""
+POLICY = "reach_policy.alternation"
+"""The stage that trains the policy together with the exact optimum."""
 
 
 @parts.register
@@ -46,7 +48,10 @@ class DetectorPart(FolderPart):
         )
 
     def segmenters(self) -> Mapping[str, Segmenter]:
-        """The detector's own segmentation."""
+        """The detector's own segmentation, after either training."""
         from hips.parts.detector.segmenter import DetectorSegmenter
 
-        return {DETECTOR: DetectorSegmenter()}
+        return {
+            DETECTOR: DetectorSegmenter(),
+            DISTILLED: DetectorSegmenter(stages=(POLICY, "detector.distillation")),
+        }

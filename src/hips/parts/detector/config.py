@@ -14,14 +14,17 @@ CHANNELS, BLOCKS = 16, 5
 
 @dataclass(frozen=True, slots=True)
 class DetectorConfig:
-    """Joint REINFORCE training of the detector and the reach policy.
+    """Training of the detector: jointly with the reach policy, or on exact values.
 
     Attributes:
         trunk: its network.
         samples: segmentations sampled per trajectory, at least 2.
         discount: γ, per segment.
         entropy_bonus: weight of the entropy.
-        training: its only stage; a batch counts trajectories.
+        training: REINFORCE together with the reach policy; a batch counts trajectories.
+        distilled: demonstrations whose segmentations are weighed instead, if the segmentation is
+            `distilled`.
+        distillation: that stage; a batch counts trajectories.
     """
 
     trunk: TrunkConfig = field(default_factory=lambda: TrunkConfig(CHANNELS, BLOCKS))
@@ -31,7 +34,13 @@ class DetectorConfig:
     training: Schedule = field(
         default_factory=lambda: Schedule(steps=150, batch=8, validate_every=50)
     )
+    distilled: int = field(default=2_000, metadata={"shapes": False})
+    distillation: Schedule = field(
+        default_factory=lambda: Schedule(steps=1_200, batch=8, validate_every=200)
+    )
 
     def __post_init__(self) -> None:
+        if self.distilled < 1:
+            raise ConfigError("detector.distilled must be at least 1.")
         if self.samples < 2:
             raise ConfigError("detector.samples must be at least 2: each has the others' mean.")

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from hips.arrays import Floats, Ints
 from hips.data.dataset import Trajectories
+from hips.parts.detector import DISTILLED, POLICY
 from hips.parts.detector.config import DetectorConfig
 from hips.parts.detector.network import DetectorNetwork
 from hips.parts.reach_policy.alternation import (
@@ -190,5 +191,9 @@ def build(workshop: Workshop) -> DetectorStage:
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
-    """REINFORCE, after the policy's imitation stage."""
+    """REINFORCE with the policy, or distillation of the optimum under the finished policy."""
+    from hips.parts.detector import distillation
+
+    if config.segmentation.method == DISTILLED:
+        return (StageSpec("detector.distillation", distillation.build, (POLICY,)),)
     return (StageSpec("detector.training", build, ("reach_policy.imitation",)),)

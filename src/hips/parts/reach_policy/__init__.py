@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 GENERATOR = ("subgoals", "prior")
 """Parts whose proposals it is trained on."""
-ALTERNATING = "alternating"
-"""The segmentation that is trained together with the policy."""
+ALTERNATION = "reach_policy.alternation"
+"""The stage that trains the policy together with its exact segmentation."""
 
 
 @parts.register
@@ -63,5 +63,5 @@ class ReachPolicyPart(FolderPart):
 
         return {
             "exact": ExactSegmenter(),
-            ALTERNATING: ExactSegmenter(stages=("reach_policy.alternation",)),
+            "alternating": ExactSegmenter(stages=(ALTERNATION,)),
         }

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from hips.arrays import Floats, Grids, Ints
-from hips.parts.reach_policy import ALTERNATING, GENERATOR
+from hips.parts import known
+from hips.parts.reach_policy import ALTERNATION, GENERATOR
 from hips.parts.reach_policy.network import ReachPolicyNetwork
 from hips.seeding import stream
 from hips.training.batches import Batch, device_of, mean_metrics, share_of_commonest
@@ -19,6 +20,7 @@ from hips.training.contract import StageSpec
 from hips.training.corpus import Augmenter, Corpus
 from hips.training.loop import Stage
 from hips.training.schedule import Schedule
+from hips.training.segmenters import find_segmenter
 from hips.training.segments import NextAction
 from hips.training.workshop import Workshop
 
@@ -165,10 +167,9 @@ def stages(config: TrainingConfig) -> Sequence[StageSpec]:
     from hips.parts.reach_policy import alternation, chunking
 
     found = [StageSpec("reach_policy.imitation", build)]
-    if config.segmentation.method == ALTERNATING:
-        found.append(
-            StageSpec("reach_policy.alternation", alternation.build, ("reach_policy.imitation",))
-        )
+    segmenter = find_segmenter(config.segmentation.method, known().values())
+    if ALTERNATION in segmenter.stages:
+        found.append(StageSpec(ALTERNATION, alternation.build, ("reach_policy.imitation",)))
     proposed = set(GENERATOR) <= {*config.parts, *config.warm_parts}
     if proposed and config.parts["reach_policy"].chunking.steps:
         # Exact segmentation uses the policy as these stages left it, so this comes last.
