@@ -3,7 +3,8 @@
     python -m benchmarks segmentation [--domain NAME] [--quality Q] [--steps N] [--cut-loops]
 
 Trains a reach policy by imitation on fresh demonstrations, then, from the same policy, the
-alternation and the detector for the same number of steps. Prints Σ log π − α per subgoal of
+alternation and the detector for the same number of steps; last, a detector learns from exact
+values under the alternation's policy. Prints Σ log π − α per subgoal of
 held-out trajectories, the optimum under the same policy, and the mean length of a segment.
 """
 
@@ -32,7 +33,9 @@ def main() -> None:
     import torch
 
     from hips import parts
+    from hips.parts.detector import distillation
     from hips.parts.detector import train as detector
+    from hips.parts.detector.adapter import LearnedDetector
     from hips.parts.reach_policy import alternation
     from hips.parts.reach_policy import train as imitation
     from hips.training.corpus import Corpus
@@ -57,6 +60,9 @@ def main() -> None:
             f"{stage}.validate_every={10 * steps}"
             for stage in ("reach_policy.imitation", "reach_policy.alternation", "detector.training")
         ),
+        f"detector.distillation.steps={5 * steps}",
+        f"detector.distillation.validate_every={5 * steps}",
+        f"detector.distilled={DEMONSTRATIONS}",
     ]
     names = ("reach_policy", "detector")
     config = configure(domain, known, names, "laptop", 0, None, [*shorter, *arguments.config])
@@ -92,12 +98,19 @@ def main() -> None:
         table.row(f"fixed, {length} steps", values, np.minimum(np.arange(len(last)) + length, last))
         table.row("events", values, events)
         run("alternation", alternation.build(shop))
-        table.row("alternating", log_pi(), table.best(log_pi()))
+        values, alternated = log_pi(), copy.deepcopy(networks["reach_policy"].state_dict())
+        untrained = copy.deepcopy(networks["detector"].state_dict())
+        table.row("alternating", values, table.best(values))
         networks["reach_policy"].load_state_dict(imitated)
         stage = detector.build(shop)
         run("detector", stage)
         found = stage.following(valid)
         table.row("detector, REINFORCE", log_pi(), found)
+        networks["reach_policy"].load_state_dict(alternated)
+        networks["detector"].load_state_dict(untrained)
+        run("distillation", distillation.build(shop))
+        judge = LearnedDetector(shop.runtime("detector"))
+        table.row("distilled, same policy", values, judge.following(valid, config.horizon))
         print(f"mean length of a demonstration: {mean_segment(last, valid.offsets):.1f}")
 
 
