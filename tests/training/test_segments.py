@@ -54,10 +54,11 @@ def test_dynamic_programming_is_exact(steps: int, horizon: int, penalty: float, 
     st.integers(1, 5),
     st.floats(0.0, 3.0),
     st.floats(0.01, 2.0),
+    st.sampled_from([0.0, 0.1, 1.0]),
     st.integers(0, 10_000),
 )
 def test_scoring_few_pairs_finds_the_same_segmentation(
-    sizes: list[int], horizon: int, penalty: float, scale: float, seed: int
+    sizes: list[int], horizon: int, penalty: float, scale: float, tolerance: float, seed: int
 ) -> None:
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     log_pi = -stream(seed, "log pi").exponential(scale, size=(offsets[-1], horizon))
@@ -67,11 +68,32 @@ def test_scoring_few_pairs_finds_the_same_segmentation(
         asked.extend(zip(rows.tolist(), subgoals.tolist(), strict=True))
         return log_pi[rows, subgoals - rows - 1]
 
-    found = segment_lazily(score, offsets, horizon, penalty)
-    following, value = best_segmentation(log_pi, offsets, penalty)
+    found = segment_lazily(score, offsets, horizon, penalty, tolerance)
+    following, value = best_segmentation(log_pi, offsets, penalty, tolerance)
     assert np.allclose(found.value, value)
     assert found.following.tolist() == following.tolist()
     assert found.scored == len(asked) == len(set(asked))
+
+
+@given(st.integers(2, 12), st.floats(0.01, 0.5), st.integers(0, 10_000))
+def test_a_tolerance_takes_the_farthest_of_nearly_equal_subgoals(
+    steps: int, tolerance: float, seed: int
+) -> None:
+    log_pi = -stream(seed, "log pi").exponential(0.1, size=(steps + 1, 4))
+    offsets = np.array([0, steps + 1])
+    best, value = best_segmentation(log_pi, offsets, 0.1)
+    following, kept = best_segmentation(log_pi, offsets, 0.1, tolerance)
+    assert (kept == value).all()
+    assert (following >= best).all()
+    rewards = segment_rewards(log_pi, offsets, 0.1)
+    for state in range(steps):
+        worth = [
+            rewards[state, end - state - 1] + value[end]
+            for end in range(state + 1, min(state + 4, steps) + 1)
+        ]
+        chosen = following[state] - state - 1
+        assert worth[chosen] >= value[state] - tolerance - 1e-9
+        assert all(one < value[state] - tolerance + 1e-9 for one in worth[chosen + 1 :])
 
 
 def test_pairs_that_cannot_matter_are_not_scored() -> None:

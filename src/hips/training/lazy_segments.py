@@ -21,8 +21,8 @@ class Segmentation:
     """The best segmentation from every state.
 
     Attributes:
-        following: `[M]`, the best next subgoal of each state; itself for the last one.
-        value: `[M]`, Σ log π − α · segments from each state to the end.
+        following: `[M]`, the next subgoal of each state; itself for the last one.
+        value: `[M]`, the largest Σ log π − α · segments from each state to the end.
         scored: number of pairs of states that were scored.
     """
 
@@ -31,7 +31,9 @@ class Segmentation:
     scored: int
 
 
-def segment_lazily(score: PairScore, offsets: Ints, horizon: int, penalty: float) -> Segmentation:
+def segment_lazily(
+    score: PairScore, offsets: Ints, horizon: int, penalty: float, tolerance: float = 0.0
+) -> Segmentation:
     """The segmentation that maximises Σ log π − α · segments, from every state.
 
     Args:
@@ -39,8 +41,10 @@ def segment_lazily(score: PairScore, offsets: Ints, horizon: int, penalty: float
         offsets: `[N + 1]`, where trajectories start.
         horizon: H, the most steps of a segment.
         penalty: α.
+        tolerance: the farthest of the subgoals that are worth at most this much less than the best
+            one is taken.
     """
-    return _Search(score, offsets, horizon, penalty).run()
+    return _Search(score, offsets, horizon, penalty, tolerance).run()
 
 
 class _Search:
@@ -50,9 +54,11 @@ class _Search:
     that ends in j, the part that has been scored.
     """
 
-    def __init__(self, score: PairScore, offsets: Ints, horizon: int, penalty: float) -> None:
+    def __init__(
+        self, score: PairScore, offsets: Ints, horizon: int, penalty: float, tolerance: float
+    ) -> None:
         self.score, self.offsets = score, offsets
-        self.horizon, self.penalty = horizon, penalty
+        self.horizon, self.penalty, self.tolerance = horizon, penalty, tolerance
         count = int(offsets[-1])
         self.following = np.arange(count)
         self.value, self.known = np.zeros(count), np.zeros(count)
@@ -64,7 +70,10 @@ class _Search:
         firsts, lasts = self.offsets[:-1], self.offsets[1:] - 1
         for distance in range(1, int((lasts - firsts).max(initial=0)) + 1):
             inside = lasts - distance >= firsts
-            self._settle(lasts[inside] - distance, lasts[inside])
+            states = lasts[inside] - distance
+            self._settle(states, lasts[inside])
+            if self.tolerance > 0:
+                self._go_farther(states, lasts[inside])
         return Segmentation(self.following, self.value, self.scored)
 
     def _settle(self, states: Ints, lasts: Ints) -> None:
@@ -77,14 +86,31 @@ class _Search:
             states, lasts, ends = states[~exact], lasts[~exact], ends[~exact]
             self._extend(states, ends)
 
+    def _go_farther(self, states: Ints, lasts: Ints) -> None:
+        """Replaces the best ends of `states` `[B]` by the farthest that are nearly as good."""
+        while len(states):
+            ends, bounds = self._bounds(states, lasts)
+            near = bounds >= self.value[states, None] - self.tolerance
+            farthest = self.horizon - 1 - near[:, ::-1].argmax(axis=1)
+            ends = ends[np.arange(len(states)), farthest]
+            exact = self.reached[ends] <= states
+            self.following[states[exact]] = ends[exact]
+            states, lasts, ends = states[~exact], lasts[~exact], ends[~exact]
+            self._extend(states, ends)
+
     def _best_ends(self, states: Ints, lasts: Ints) -> tuple[Ints, Floats]:
         """The end of the most promising segment from each state, and its bound `[B]`."""
+        ends, bounds = self._bounds(states, lasts)
+        rows, best = np.arange(len(states)), bounds.argmax(axis=1)
+        return ends[rows, best], bounds[rows, best]
+
+    def _bounds(self, states: Ints, lasts: Ints) -> tuple[Ints, Floats]:
+        """The ends of all segments from each state and what they are worth at most, `[B, H]`."""
         ends = states[:, None] + np.arange(1, self.horizon + 1)
         beyond: Bools = ends > lasts[:, None]
         ends = np.where(beyond, states[:, None] + 1, ends)
         bounds = np.where(beyond, -np.inf, self.known[ends] + self.value[ends] - self.penalty)
-        rows, best = np.arange(len(states)), bounds.argmax(axis=1)
-        return ends[rows, best], bounds[rows, best]
+        return ends, bounds
 
     def _extend(self, states: Ints, ends: Ints) -> None:
         """Scores the rest of the segments from `states` to `ends`, both `[B]`."""

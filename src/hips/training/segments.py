@@ -54,31 +54,42 @@ def follow_chain(following: Ints, offsets: Ints) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True)
-def best_segmentation(log_pi: Floats, offsets: Ints, penalty: float) -> tuple[Ints, Floats]:
+def best_segmentation(
+    log_pi: Floats, offsets: Ints, penalty: float, tolerance: float = 0.0
+) -> tuple[Ints, Floats]:
     """Exact dynamic programming from the end of each trajectory.
 
     Args:
         log_pi: `[M, H]`, log π(a_t | s_t, s_{t+d}) for d = 1 … H.
         offsets: `[N + 1]`.
         penalty: α.
+        tolerance: the farthest of the subgoals that are worth at most this much less than the best
+            one is taken.
 
     Returns:
-        `following` `[M]`, the best next subgoal of each state, and the value `[M]`.
+        `following` `[M]`, the best next subgoal of each state, and the value `[M]` of the optimum.
     """
     horizon = log_pi.shape[1]
     following = np.zeros(len(log_pi), dtype=np.int64)
     value = np.zeros(len(log_pi))
+    totals = np.empty(horizon)
     for n in range(len(offsets) - 1):
         first, last = offsets[n], offsets[n + 1] - 1
         following[last] = last
         for i in range(last - 1, first - 1, -1):
             value[i] = -np.inf
-            for j in range(i + 1, min(i + horizon, last) + 1):
+            farthest = min(i + horizon, last)
+            for j in range(i + 1, farthest + 1):
                 total = value[j] - penalty
                 for t in range(i, j):
                     total += log_pi[t, j - t - 1]
+                totals[j - i - 1] = total
                 if total > value[i]:
                     value[i], following[i] = total, j
+            for j in range(farthest, following[i], -1):
+                if totals[j - i - 1] >= value[i] - tolerance and tolerance > 0:
+                    following[i] = j
+                    break
     return following, value
 
 

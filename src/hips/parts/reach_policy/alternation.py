@@ -21,6 +21,7 @@ from hips.parts.reach_policy.network import ReachPolicyNetwork
 from hips.parts.reach_policy.train import PolicyObjective, next_action, segment_batch
 from hips.seeding import stream
 from hips.training.batches import Batch, device_of, mean_metrics
+from hips.training.config import SegmentationConfig
 from hips.training.corpus import Augmenter, Corpus, action_windows, select_trajectories
 from hips.training.loop import Stage
 from hips.training.schedule import Schedule
@@ -87,10 +88,12 @@ def frozen_log_pi(policy: ReachPolicyNetwork, data: Trajectories, horizon: int) 
 class AlternationObjective(nn.Module):
     """−log π of the best segmentation under the policy as it is, and of random segments."""
 
-    def __init__(self, policy: ReachPolicyNetwork, penalty: float, horizon: int) -> None:
+    def __init__(
+        self, policy: ReachPolicyNetwork, segmentation: SegmentationConfig, horizon: int
+    ) -> None:
         super().__init__()
         self.imitation = PolicyObjective(policy)
-        self.penalty, self.horizon = penalty, horizon
+        self.segmentation, self.horizon = segmentation, horizon
 
     @property
     def policy(self) -> ReachPolicyNetwork:
@@ -100,7 +103,8 @@ class AlternationObjective(nn.Module):
     def segment(self, data: Trajectories) -> Ints:
         """The end `[M]` of each state's segment in the best segmentation."""
         log_pi = frozen_log_pi(self.policy, data, self.horizon)
-        following, _ = best_segmentation(log_pi, data.offsets, self.penalty)
+        config = self.segmentation
+        following, _ = best_segmentation(log_pi, data.offsets, config.penalty, config.tolerance)
         return follow_chain(following, data.offsets)[0]
 
     def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
@@ -120,12 +124,12 @@ class AlternationStage(Stage):
         policy: ReachPolicyNetwork,
         train: Corpus,
         valid: Corpus,
-        penalty: float,
+        segmentation: SegmentationConfig,
         horizon: int,
     ) -> None:
         self.schedule, self.train = schedule, train
         self.augment = Augmenter.of(train)
-        self.objective: AlternationObjective = AlternationObjective(policy, penalty, horizon)
+        self.objective: AlternationObjective = AlternationObjective(policy, segmentation, horizon)
         count = min(VALIDATION_TRAJECTORIES, len(valid.offsets) - 1)
         part = select_trajectories(valid, np.arange(count))
         self.valid = Trajectories(part.states, part.actions, part.offsets)
@@ -141,11 +145,12 @@ class AlternationStage(Stage):
         }
 
     def validate(self) -> dict[str, float]:
-        """The optimum of the objective on held-out trajectories; its negative is the score."""
+        """The objective on held-out trajectories; its negative is the score."""
         objective, data = self.objective, self.valid
         log_pi = pair_log_pi(next_action(objective.policy), data, objective.horizon)
-        following, _ = best_segmentation(log_pi, data.offsets, objective.penalty)
-        found = mean_objective(log_pi, following, data.offsets, objective.penalty)
+        config = objective.segmentation
+        following, _ = best_segmentation(log_pi, data.offsets, config.penalty, config.tolerance)
+        found = mean_objective(log_pi, following, data.offsets, config.penalty)
         scores = mean_metrics(objective.imitation, self.segments)
         return {
             "score": -found,
@@ -163,6 +168,6 @@ def build(workshop: Workshop) -> AlternationStage:
         cast(ReachPolicyNetwork, workshop.network("reach_policy")),
         workshop.train,
         workshop.valid,
-        config.segmentation.penalty,
+        config.segmentation,
         config.horizon,
     )

@@ -13,7 +13,11 @@ from hips.training.segments import taken_log_pi
 
 @dataclass(frozen=True, slots=True)
 class ExactSegmenter:
-    """Maximises Σ log π(a | s, s_g) − α per subgoal over all segmentations of a trajectory."""
+    """Maximises Σ log π(a | s, s_g) − α per subgoal over all segmentations of a trajectory.
+
+    With a tolerance it takes the farthest of nearly equal subgoals: fewer of them, and easier to
+    foresee.
+    """
 
     stages: tuple[str, ...] = ("reach_policy.imitation",)
     costly: bool = True
@@ -22,4 +26,7 @@ class ExactSegmenter:
         """The best next subgoal of every state."""
         policy, data = LearnedReachPolicy(task.runtime), task.data
         score = taken_log_pi(policy.next_action, data)
-        return segment_lazily(score, data.offsets, task.horizon, task.config.penalty).following
+        config = task.config
+        return segment_lazily(
+            score, data.offsets, task.horizon, config.penalty, config.tolerance
+        ).following
