@@ -46,7 +46,7 @@ FOUNDATIONS = (
     "_version",
 )
 ENTRANCES = ("__init__", "__main__")
-TORCH_MODULES = ("network", "train", "chunking", "alternation", "graphs")
+TORCH_MODULES = ("network", "train", "chunking", "alternation", "distillation", "graphs")
 """Modules of a part, beside the blocks, that may use torch."""
 TRAINING_PACKAGES = ("torch", "vector_quantize_pytorch", "tensorboard", "safetensors")
 MAX_LINES = 400

@@ -35,7 +35,9 @@ def test_the_objective_never_falls_on_a_fixed_batch(config: TrainingConfig, corp
     for _ in range(20):
         log_pi = pair_log_pi(next_action(objective.policy), data, objective.horizon)
         following, _ = best_segmentation(log_pi, data.offsets, objective.segmentation.penalty)
-        values.append(mean_objective(log_pi, following, data.offsets, objective.segmentation.penalty))
+        values.append(
+            mean_objective(log_pi, following, data.offsets, objective.segmentation.penalty)
+        )
         loss, _ = objective(batch)
         optimizer.zero_grad()
         loss.backward()

@@ -110,14 +110,14 @@ def explore_surroundings(demonstrated: Grids, surveyor: Surveyor, extent: Extent
     Beyond the spread only states below one that has found no way yet are expanded, so the search
     stays narrow where steps can be undone.
     """
-    states = demonstrated[_distinct(demonstrated)[0]]
+    states = demonstrated[distinct(demonstrated)[0]]
     levels = np.zeros(len(states), dtype=np.int64)
     sources = targets = np.empty(0, dtype=np.int64)
     distances = np.full(len(states), -1, dtype=np.int64)
     expanded = np.arange(len(states))
     for level in range(1, extent.depth + 2):
         following = surveyor.successors(states[expanded])
-        kept, names = _distinct(np.concatenate([states, following]))
+        kept, names = distinct(np.concatenate([states, following]))
         sources = np.concatenate([sources, np.tile(expanded, surveyor.num_actions)])
         targets = np.concatenate([targets, names[len(states) :]])
         fresh = kept[kept >= len(states)] - len(states)
@@ -158,7 +158,7 @@ def _dead_ends(found: Surroundings, lost: Bools) -> Bools:
 def stitch(data: Trajectories, surveyor: Surveyor, extent: Extent) -> StateLabels:
     """Labels of the states in and around trajectories; see the module's docstring."""
     parts = []
-    for first, stop in _chunks(len(data)):
+    for first, stop in trajectory_chunks(len(data)):
         states = data.states[data.offsets[first] : data.offsets[stop]]
         found = explore_surroundings(states, surveyor, extent)
         parts.append(label_surroundings(found, extent))
@@ -176,7 +176,7 @@ def shorten(data: Trajectories, surveyor: Surveyor) -> Ints:
     """
     parts = [
         _shortened(data.states[data.offsets[first] : data.offsets[stop]], surveyor)
-        for first, stop in _chunks(len(data))
+        for first, stop in trajectory_chunks(len(data))
     ]
     found = np.concatenate(parts)
     # A model that mispredicts a demonstrated step may miss the way.
@@ -185,17 +185,17 @@ def shorten(data: Trajectories, surveyor: Surveyor) -> Ints:
 
 def _shortened(states: Grids, surveyor: Surveyor) -> Ints:
     found = explore_surroundings(states, surveyor, Extent(0))
-    distances: Ints = found.distances[_distinct(states)[1]]
+    distances: Ints = found.distances[distinct(states)[1]]
     return distances
 
 
-def _chunks(count: int) -> Iterator[tuple[int, int]]:
+def trajectory_chunks(count: int) -> Iterator[tuple[int, int]]:
     """Where each set of trajectories starts and ends: those to search at once."""
     for first in range(0, count, TRAJECTORIES_AT_ONCE):
         yield first, min(first + TRAJECTORIES_AT_ONCE, count)
 
 
-def _distinct(states: Grids) -> tuple[Ints, Ints]:
+def distinct(states: Grids) -> tuple[Ints, Ints]:
     """Indices of the first of equal states, ascending, and each state's number among these."""
     first = first_occurrences(np.zeros(len(states), dtype=np.int64), pack(states))
     kept = np.flatnonzero(first == np.arange(len(first)))

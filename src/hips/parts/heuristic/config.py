@@ -29,6 +29,9 @@ class HeuristicConfig:
         stitching_dead_ends: whether states from which it finds no way back become dead ends.
         stitching_model: what both step with: the `learned` dynamics, or the `true` rules, which
             ask the simulator and are many times faster.
+        walks: random walks that leave each of the `stitched` demonstrations; their states, with the
+            shortest known way back, become labels. 0 for none.
+        walk_steps: the length of such a walk.
         strays: number of random walks from demonstrated states whose ends become dead ends if they
             look like no demonstrated state, by the part `familiarity`. 0 for none.
         longest_walk: the most steps of such a walk.
@@ -48,6 +51,8 @@ class HeuristicConfig:
     stitching_spread: int = field(default=1, metadata={"shapes": False})
     stitching_dead_ends: bool = field(default=True, metadata={"shapes": False})
     stitching_model: str = field(default="learned", metadata={"shapes": False})
+    walks: int = field(default=0, metadata={"shapes": False})
+    walk_steps: int = field(default=40, metadata={"shapes": False})
     strays: int = field(default=0, metadata={"shapes": False})
     longest_walk: int = field(default=12, metadata={"shapes": False})
     mirrored: bool = field(default=False, metadata={"shapes": False})
@@ -60,9 +65,10 @@ class HeuristicConfig:
                 "heuristic.stitched must be 0 or more, heuristic.stitching_depth and "
                 "heuristic.stitching_spread 1 or more."
             )
-        if self.strays < 0 or self.longest_walk < 1:
+        if min(self.strays, self.walks) < 0 or min(self.longest_walk, self.walk_steps) < 1:
             raise ConfigError(
-                "heuristic.strays must be 0 or more, heuristic.longest_walk 1 or more."
+                "heuristic.strays and heuristic.walks must be 0 or more, heuristic.longest_walk "
+                "and heuristic.walk_steps 1 or more."
             )
         if self.stitching_spread > self.stitching_depth + 1:
             raise ConfigError(

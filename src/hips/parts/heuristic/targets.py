@@ -15,6 +15,7 @@ from hips.parts.familiarity.adapter import LearnedFamiliarity
 from hips.parts.heuristic.config import HeuristicConfig
 from hips.seeding import stream
 from hips.training.corpus import Corpus, select_trajectories
+from hips.training.excursions import label_excursions
 from hips.training.loops import shortest_ways
 from hips.training.stitching import Extent, Surveyor, shorten, stitch
 from hips.training.strays import stray_ends
@@ -45,6 +46,8 @@ def find_targets(workshop: Workshop) -> Targets:
     found = [] if workshop.labels is None else [workshop.labels]
     if config.stitched:
         found.insert(0, cached(workshop, "stitched", lambda: _stitched(workshop)))
+    if config.stitched and config.walks:
+        found.insert(0, cached(workshop, "walked", lambda: _walked(workshop)))
     if config.strays:
         found.insert(0, cached(workshop, "strays", lambda: _strays(workshop)))
     found = [one for one in found if len(one)]
@@ -73,14 +76,27 @@ def _demonstrated(workshop: Workshop, split: str, corpus: Corpus) -> StateLabels
 
 def _stitched(workshop: Workshop) -> StateLabels:
     """Labels from the surroundings of some demonstrations."""
-    visited = workshop.visited[0]
-    config, total = _config(workshop), len(visited.offsets) - 1
-    count = min(config.stitched, total)
-    workshop.message(f"searching the surroundings of {count} demonstrations")
-    rng = stream(workshop.config.seed, "stitched")
-    part = select_trajectories(visited, rng.choice(total, size=count, replace=False))
+    config, part = _config(workshop), _stitchable(workshop)
+    workshop.message(f"searching the surroundings of {len(part)} demonstrations")
     extent = Extent(config.stitching_depth, config.stitching_spread, config.stitching_dead_ends)
-    return stitch(_trajectories(part), _surveyor(workshop), extent)
+    return stitch(part, _surveyor(workshop), extent)
+
+
+def _walked(workshop: Workshop) -> StateLabels:
+    """Labels from random walks that leave the same demonstrations."""
+    config, part = _config(workshop), _stitchable(workshop)
+    workshop.message(f"walking at random from {len(part)} demonstrations")
+    rng = stream(workshop.config.seed, "walked")
+    return label_excursions(part, _surveyor(workshop), rng, config.walks, config.walk_steps)
+
+
+def _stitchable(workshop: Workshop) -> Trajectories:
+    """The demonstrations whose surroundings are searched."""
+    visited = workshop.visited[0]
+    total = len(visited.offsets) - 1
+    rng = stream(workshop.config.seed, "stitched")
+    chosen = rng.choice(total, size=min(_config(workshop).stitched, total), replace=False)
+    return _trajectories(select_trajectories(visited, chosen))
 
 
 def _strays(workshop: Workshop) -> StateLabels:
