@@ -11,9 +11,9 @@ from hips import domains, parts
 from hips.arrays import Grid
 from hips.training.config import TrainingConfig, default_config, override
 from hips.training.corpus import Corpus
+from hips.training.model_folder import export_model
 from hips.training.pipeline import ordered_stages, run_stages
 from hips.training.progress import Reporter
-from hips.training.run import export_model
 from hips.training.scoring import held_out
 from tests.models.untrained import untrained, workshop
 

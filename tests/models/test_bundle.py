@@ -24,7 +24,7 @@ from hips.parts.subgoals.adapter import ENCODER, decode
 from hips.seeding import stream
 from hips.training import scoring
 from hips.training.config import default_config
-from hips.training.run import export_model
+from hips.training.model_folder import export_model
 from tests.models.conftest import Change
 from tests.models.untrained import untrained, workshop
 from tests.training.conftest import SHIPPED

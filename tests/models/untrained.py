@@ -11,9 +11,9 @@ from torch import nn
 from hips import domains, parts
 from hips.training.config import TrainingConfig
 from hips.training.corpus import Corpus
+from hips.training.model_folder import export_model
 from hips.training.pipeline import build_networks
 from hips.training.process_group import ProcessGroup
-from hips.training.run import export_model
 from hips.training.scoring import held_out
 from hips.training.workshop import Workshop
 

@@ -20,6 +20,7 @@ from hips.training.config import TrainingConfig, override
 from hips.training.contract import StageSpec
 from hips.training.corpus import Corpus
 from hips.training.loop import StageReport
+from hips.training.model_folder import export_model
 from hips.training.pipeline import (
     build_networks,
     check_needs,
@@ -29,7 +30,6 @@ from hips.training.pipeline import (
     run_stages,
 )
 from hips.training.progress import Reporter
-from hips.training.run import export_model
 from hips.training.timing import Timetable
 from hips.training.workshop import Workshop
 from tests.models.untrained import workshop

@@ -40,9 +40,9 @@ from hips.seeding import stream
 from hips.training import torch_runtime
 from hips.training.config import TrainingConfig, build, default_config, override
 from hips.training.corpus import Corpus
+from hips.training.model_folder import export_model
 from hips.training.pipeline import build_networks, ordered_stages, run_stages
 from hips.training.progress import Reporter
-from hips.training.run import export_model
 from hips.training.scoring import held_out
 from hips.training.torch_runtime import TorchRuntime, open_on_device
 from hips.training.weights import load_weights, save_weights

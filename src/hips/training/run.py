@@ -13,27 +13,24 @@ from typing import Any
 
 from torch import nn
 
-from hips._version import __version__
 from hips.data.dataset import Demonstrations, Trajectories
 from hips.data.labels import StateLabels
 from hips.data.labels import load_all as load_labels
 from hips.domains.base import Domain
 from hips.errors import ConfigError, ExpertError
-from hips.files import locked, sha256
+from hips.files import locked
 from hips.models import bundle as bundles
-from hips.models.card import WEIGHTS, Card, PartEntry, describe_spec, write_card
-from hips.seeding import stream
-from hips.training import config as configuration
+from hips.models.card import Card, write_card
 from hips.training import scoring
 from hips.training.config import TrainingConfig
-from hips.training.contract import Examples, Part, StageSpec
+from hips.training.contract import Part, StageSpec
 from hips.training.corpus import Corpus
 from hips.training.curves import draw_curves
 from hips.training.durations import spell_minutes, trial_seconds
-from hips.training.export import export_graphs
 from hips.training.loop import StageReport
 from hips.training.loops import without_loops
 from hips.training.material import collect_material, load_material
+from hips.training.model_folder import calibration_examples, export_model
 from hips.training.pipeline import (
     build_networks,
     is_finished,
@@ -46,11 +43,9 @@ from hips.training.progress import Reporter
 from hips.training.segmenters import find_segmenter
 from hips.training.timing import STEPS_APART, Timetable, expected_seconds, schedule_of
 from hips.training.warm_start import WarmStart, find_warm_start
-from hips.training.weights import save_weights
 from hips.training.workshop import Workshop
 
 MODEL = "model"
-CALIBRATED = 768
 HISTORY = ("data", "labels", "rounds", "best_round", "before")
 """Facts of a warm start that the card of the new model keeps."""
 
@@ -180,7 +175,7 @@ def _timetable(
     began: float,
 ) -> Timetable:
     """What the stages are expected to take, said to the user and checked against the limit."""
-    config, examples = workshop.config, _examples(workshop)
+    config, examples = workshop.config, calibration_examples(workshop)
     found = expected_seconds(workshop.parts, workshop.networks, config, waiting, examples)
     steps = {stage.name: schedule_of(config, stage.name).steps for stage in waiting}
     now = time.monotonic()
@@ -290,89 +285,6 @@ def _finish(
     card = scoring.with_scores(card, scores, count, scoring.DEFAULT_SEED)
     write_card(out, card)
     return card
-
-
-def export_model(
-    workshop: Workshop,
-    reports: Mapping[str, StageReport],
-    start: WarmStart | None,
-    out: Path,
-    settings: Mapping[str, Any],
-    facts: Mapping[str, Any],
-) -> Card:
-    """Writes a model; the card comes last, so an unfinished export does not pass for a model."""
-    out.mkdir(parents=True, exist_ok=True)
-    config, parts, networks = workshop.config, workshop.parts, workshop.networks
-    configs = _configurations(workshop, start)
-    any_size = all(parts[name].takes_any_size(configs[name]) for name in networks)
-    examples = _examples(workshop)
-    files, errors = export_graphs(parts, networks, examples, not any_size, out)
-    save_weights(networks, out)
-    entries = {
-        name: PartEntry(
-            configuration=dataclasses.asdict(configs[name]),
-            graphs=files[name],
-            weights=name,
-            training=_history(name, reports, start),
-        )
-        for name in networks
-    }
-    shared = {k: v for k, v in configuration.to_json(config).items() if k != "parts"}
-    written = {
-        file for part in files.values() for graph in part.values() for file in graph.values()
-    }
-    card = Card(
-        domain=config.domain,
-        parameters=dict(config.parameters),
-        spec=describe_spec(workshop.domain.spec),
-        any_size=any_size,
-        parts=entries,
-        configuration=shared,
-        settings=dict(settings),
-        files={name: sha256(out / name) for name in sorted({*written, WEIGHTS})},
-        facts={"hips_version": __version__, **facts, "int8_error": errors},
-    )
-    write_card(out, card)
-    return card
-
-
-def _configurations(workshop: Workshop, start: WarmStart | None) -> dict[str, Any]:
-    """The configuration of every part, trained in this run or taken from the warm start."""
-    configs = dict(workshop.config.parts)
-    for name in workshop.networks:
-        if name not in configs and start is not None:
-            kind = workshop.parts[name].config_type
-            configs[name] = configuration.build(kind, start.entries[name].configuration)
-    return configs
-
-
-def _examples(workshop: Workshop) -> Examples:
-    corpus, config = workshop.valid, workshop.config
-    rng = stream(config.seed, "quantise")
-    starts = rng.choice(corpus.decisions, size=CALIBRATED)
-    ends = corpus.random_ends(rng, starts, config.horizon)
-    num_actions = workshop.domain.spec.num_actions
-    return Examples(corpus.states[starts], corpus.states[ends], num_actions)
-
-
-def _history(
-    part: str, reports: Mapping[str, StageReport], start: WarmStart | None
-) -> dict[str, Any]:
-    """The record of every stage of a part; `before` is the record in the warm start's card."""
-    before = {} if start is None or part not in start.entries else start.entries[part].training
-    found = {
-        name.split(".", 1)[1]: {
-            "steps": report.steps,
-            "minutes": round(report.seconds / 60, 2),
-            "validation": {k: round(v, 5) for k, v in report.metrics.items()},
-        }
-        for name, report in reports.items()
-        if name.split(".")[0] == part
-    }
-    for stage, entry in found.items():
-        if stage in before:
-            entry["before"] = before[stage]
-    return {**before, **found}
 
 
 def _data_facts(job: TrainingJob, demonstrations: Demonstrations) -> dict[str, Any]:
