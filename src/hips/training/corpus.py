@@ -52,6 +52,11 @@ class Corpus:
         return cls(domain, trajectories.states, trajectories.actions, offsets, last, found)
 
     @property
+    def trajectories(self) -> Trajectories:
+        """The same without what training adds."""
+        return Trajectories(self.states, self.actions, self.offsets)
+
+    @property
     def remaining(self) -> Ints:
         """Steps to the end of the trajectory, `[M]`."""
         return self.last - np.arange(len(self.last))
@@ -118,19 +123,32 @@ class Augmenter:
         return moved, renamed
 
 
+def trajectory_rows(offsets: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """The states `[M]` of the chosen trajectories, and where each of these starts among them."""
+    lengths = np.diff(offsets)[chosen]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    rows = np.repeat(offsets[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
+    return rows, starts
+
+
 def select_trajectories(corpus: Corpus, chosen: Ints) -> Corpus:
     """The corpus of the chosen trajectories."""
-    lengths = np.diff(corpus.offsets)[chosen]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    source = np.repeat(corpus.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    last = np.repeat(offsets[1:] - 1, lengths)
+    rows, offsets = trajectory_rows(corpus.offsets, chosen)
     return replace(
         corpus,
-        states=corpus.states[source],
-        actions=corpus.actions[source],
+        states=corpus.states[rows],
+        actions=corpus.actions[rows],
         offsets=offsets,
-        last=last,
+        last=np.repeat(offsets[1:] - 1, np.diff(offsets)),
     )
+
+
+def some_trajectories(corpus: Corpus, most: int, rng: np.random.Generator) -> Corpus:
+    """At most that many random trajectories of a corpus, in its order."""
+    total = len(corpus.offsets) - 1
+    if total <= most:
+        return corpus
+    return select_trajectories(corpus, np.sort(rng.choice(total, size=most, replace=False)))
 
 
 MAX_WALK = 8

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from hips.archives import stored_arrays
 from hips.arrays import Actions, Grids, Ints
-from hips.data.dataset import Trajectories
 from hips.data.labels import StateLabels
 from hips.domains.base import Domain
 from hips.errors import DatasetError, ModelError
@@ -22,7 +21,7 @@ from hips.models.runtime import GraphRuntime
 from hips.seeding import stream
 from hips.training.config import TrainingConfig
 from hips.training.contract import Part
-from hips.training.corpus import Augmenter, Corpus, select_trajectories
+from hips.training.corpus import Augmenter, Corpus, some_trajectories
 from hips.training.process_group import ProcessGroup
 from hips.training.segmenters import SegmentationTask, find_segmenter
 from hips.training.torch_runtime import TorchRuntime
@@ -128,12 +127,8 @@ class Workshop:
         return self._pairs
 
     def _some(self, corpus: Corpus, most: int) -> Corpus:
-        """At most `most` random trajectories of a corpus."""
-        total = len(corpus.offsets) - 1
-        if total <= most:
-            return corpus
-        rng = stream(self.config.seed, "segmented")
-        return select_trajectories(corpus, np.sort(rng.choice(total, size=most, replace=False)))
+        """The trajectories to segment, at most `most`."""
+        return some_trajectories(corpus, most, stream(self.config.seed, "segmented"))
 
     def _following(self, split: str, corpus: Corpus) -> Ints:
         method = self.config.segmentation.method
@@ -156,7 +151,7 @@ class Workshop:
     def _segment(self, corpus: Corpus) -> Ints:
         segmenter = find_segmenter(self.config.segmentation.method, self.parts.values())
         readable = {stage.split(".")[0] for stage in segmenter.stages}
-        data = Trajectories(corpus.states, corpus.actions, corpus.offsets)
+        data = corpus.trajectories
         task = SegmentationTask(
             self.domain,
             data,

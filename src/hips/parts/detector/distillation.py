@@ -2,7 +2,7 @@
 
 The exact segmentation follows every accident of log π: of two subgoals that are worth nearly the
 same it takes now one, now the other, and a generator cannot foresee which. A small network cannot
-follow accidents, so its segments are easier to foresee. REINFORCE trains it from samples; but
+follow accidents, so its segments should be easier to foresee. REINFORCE trains it from samples; but
 given log π of all near pairs, what each choice is worth follows from a pass over the trajectory:
 
     Q(s_i, s_j) = Σ_t log π(a_t | s_t, s_j) − α + V(s_j),    V(s_i) = Σ_j q(s_j | s_i) Q(s_i, s_j).
@@ -28,7 +28,7 @@ from hips.parts.detector.network import DetectorNetwork
 from hips.parts.reach_policy.adapter import LearnedReachPolicy
 from hips.seeding import stream
 from hips.training.batches import Batch
-from hips.training.corpus import Corpus, select_trajectories
+from hips.training.corpus import some_trajectories, trajectory_rows
 from hips.training.loop import Stage
 from hips.training.segments import (
     best_segmentation,
@@ -109,11 +109,8 @@ class DistillationStage(Stage):
 
     def batch(self, rng: np.random.Generator, size: int) -> Batch:
         """Whole trajectories and the rewards of their segments."""
-        lengths = np.diff(self.train.offsets)
-        chosen = rng.choice(len(lengths), size=size)
-        offsets = np.concatenate([[0], np.cumsum(lengths[chosen])])
-        shifts = np.repeat(self.train.offsets[chosen] - offsets[:-1], lengths[chosen])
-        rows = np.arange(offsets[-1]) + shifts
+        chosen = rng.choice(len(self.train), size=size)
+        rows, offsets = trajectory_rows(self.train.offsets, chosen)
         return {
             "states": torch.from_numpy(self.train.states[rows]),
             "rewards": torch.from_numpy(self.rewards[rows]),
@@ -138,22 +135,15 @@ class DistillationStage(Stage):
 def build(workshop: Workshop) -> DistillationStage:
     """The stage of a run."""
     config: DetectorConfig = workshop.config.parts["detector"]
-    counts = (config.distilled, VALIDATION_TRAJECTORIES)
     workshop.message(f"weighing the segmentations of {config.distilled} demonstrations")
     rng = stream(workshop.config.seed, "distillation")
+    train = some_trajectories(workshop.train, config.distilled, rng)
+    valid = some_trajectories(workshop.valid, VALIDATION_TRAJECTORIES, rng)
     return DistillationStage(
         config,
         workshop.config.segmentation.penalty,
         cast(DetectorNetwork, workshop.network("detector")),
         LearnedDetector(workshop.runtime("detector")),
         LearnedReachPolicy(workshop.runtime("reach_policy")),
-        (_some(workshop.train, counts[0], rng), _some(workshop.valid, counts[1], rng)),
+        (train.trajectories, valid.trajectories),
     )
-
-
-def _some(corpus: Corpus, count: int, rng: np.random.Generator) -> Trajectories:
-    """At most `count` random trajectories."""
-    total = len(corpus.offsets) - 1
-    chosen = np.sort(rng.choice(total, size=min(count, total), replace=False))
-    part = select_trajectories(corpus, chosen)
-    return Trajectories(part.states, part.actions, part.offsets)

@@ -124,8 +124,7 @@ class DetectorStage(Stage):
             config, penalty, detector, policy
         )
         count = min(VALIDATION_TRAJECTORIES, len(valid.offsets) - 1)
-        part = select_trajectories(valid, np.arange(count))
-        self.valid = Trajectories(part.states, part.actions, part.offsets)
+        self.valid = select_trajectories(valid, np.arange(count)).trajectories
         rng = stream(0, "detector", "validation")
         size, horizon = VALIDATION_SEGMENTS, detector.horizon
         self.segments = segment_batch(valid, None, rng, size, horizon, policy.chunk)

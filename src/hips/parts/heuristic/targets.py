@@ -14,7 +14,7 @@ from hips.parts.dynamics.adapter import LearnedDynamics
 from hips.parts.familiarity.adapter import LearnedFamiliarity
 from hips.parts.heuristic.config import HeuristicConfig
 from hips.seeding import stream
-from hips.training.corpus import Corpus, select_trajectories
+from hips.training.corpus import Corpus, some_trajectories
 from hips.training.excursions import label_excursions
 from hips.training.loops import shortest_ways
 from hips.training.stitching import Extent, Surveyor, shorten, stitch
@@ -64,12 +64,12 @@ def _demonstrated(workshop: Workshop, split: str, corpus: Corpus) -> StateLabels
     """The states of demonstrations with their remaining steps, by shortcuts if wanted."""
     if not _config(workshop).shortcuts:
         if workshop.config.cut_loops:
-            return _labelled(corpus, shortest_ways(_trajectories(corpus)).remaining)
+            return _labelled(corpus, shortest_ways(corpus.trajectories).remaining)
         return _labelled(corpus, corpus.remaining)
 
     def make() -> StateLabels:
         workshop.message(f"cutting loops out of the demonstrations ({split} split)")
-        return _labelled(corpus, shorten(_trajectories(corpus), _surveyor(workshop)))
+        return _labelled(corpus, shorten(corpus.trajectories, _surveyor(workshop)))
 
     return cached(workshop, f"shortcuts-{split}", make)
 
@@ -92,11 +92,8 @@ def _walked(workshop: Workshop) -> StateLabels:
 
 def _stitchable(workshop: Workshop) -> Trajectories:
     """The demonstrations whose surroundings are searched."""
-    visited = workshop.visited[0]
-    total = len(visited.offsets) - 1
     rng = stream(workshop.config.seed, "stitched")
-    chosen = rng.choice(total, size=min(_config(workshop).stitched, total), replace=False)
-    return _trajectories(select_trajectories(visited, chosen))
+    return some_trajectories(workshop.visited[0], _config(workshop).stitched, rng).trajectories
 
 
 def _strays(workshop: Workshop) -> StateLabels:
@@ -131,10 +128,6 @@ def _surveyor(workshop: Workshop) -> Surveyor:
 
 def _labelled(corpus: Corpus, remaining: Ints) -> StateLabels:
     return StateLabels(corpus.states, remaining.astype(np.int32), {})
-
-
-def _trajectories(corpus: Corpus) -> Trajectories:
-    return Trajectories(corpus.states, corpus.actions, corpus.offsets)
 
 
 def _config(workshop: Workshop) -> HeuristicConfig:

@@ -131,8 +131,7 @@ class AlternationStage(Stage):
         self.augment = Augmenter.of(train)
         self.objective: AlternationObjective = AlternationObjective(policy, segmentation, horizon)
         count = min(VALIDATION_TRAJECTORIES, len(valid.offsets) - 1)
-        part = select_trajectories(valid, np.arange(count))
-        self.valid = Trajectories(part.states, part.actions, part.offsets)
+        self.valid = select_trajectories(valid, np.arange(count)).trajectories
         rng = stream(0, "alternation", "validation")
         self.segments = segment_batch(valid, None, rng, VALIDATION_SEGMENTS, horizon, policy.chunk)
 
