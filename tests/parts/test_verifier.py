@@ -55,7 +55,7 @@ def test_what_it_learned_decides_between_the_bands(tiles: domains.Domain, corpus
     part = parts.get("verifier")
     torch.manual_seed(0)
     network = cast(VerifierNetwork, part.build(tiles.spec, part.configure(tiles, "smoke"), 5))
-    stage = VerifierStage(Schedule(), network, Augmenter(tiles), pairs, pairs)
+    stage = VerifierStage(Schedule(), network, Augmenter(tiles, tiles.symmetries()), pairs, pairs)
     optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
     network.train()
     for step in range(60):

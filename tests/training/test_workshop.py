@@ -86,7 +86,7 @@ def test_a_segmentation_is_kept_and_belongs_to_its_demonstrations(
 def test_unknown_segmentations_list_what_there_is(
     config: TrainingConfig, demos: Demonstrations, tmp_path: Path
 ) -> None:
-    with pytest.raises(UnknownNameError, match=r"'guess'.*events, detector, exact"):
+    with pytest.raises(UnknownNameError, match=r"'guess'.*events, detector, distilled, exact"):
         make_workshop(config, demos, tmp_path, "guess").pairs()
 
 
