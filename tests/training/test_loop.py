@@ -73,6 +73,21 @@ def test_a_resumed_stage_equals_an_uninterrupted_one(
         assert torch.equal(value, loaded.state_dict()[key]), key
 
 
+def test_a_stage_of_no_steps_keeps_its_weights(
+    corpus: Corpus, tmp_path: Path, few_samples: None
+) -> None:
+    config = override(short_config(corpus, "heuristic"), ["heuristic.training.steps=0"])
+    networks = untrained(corpus.domain, config)
+    work = workshop(corpus.domain, config, networks, tmp_path, corpus)
+    stage = parts.get("heuristic").stages(config)[0].build(work)
+    before = {key: value.clone() for key, value in networks["heuristic"].state_dict().items()}
+    report = StageRun("heuristic", stage, tmp_path / "run", 0, Reporter(None), ALONE).run()
+    assert report.steps == 0
+    assert math.isfinite(report.metrics["score"])
+    for key, value in networks["heuristic"].state_dict().items():
+        assert torch.equal(value, before[key]), key
+
+
 def test_an_exploding_learning_rate_is_named_and_the_checkpoint_kept(
     config: TrainingConfig, corpus: Corpus, tmp_path: Path
 ) -> None:

@@ -160,6 +160,8 @@ class StageRun:
                 broadcast_buffers=False,
             )
         share = max(1, schedule.batch // self.group.size)
+        if schedule.steps == 0:
+            self._validate()  # keeps the weights as they are
         started = saved = time.monotonic()
         earlier = self.seconds
         while self.step < schedule.steps and not self._stopped_early():

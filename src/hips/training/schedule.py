@@ -19,7 +19,7 @@ class Schedule:
     """One optimisation: Adam, a short warm-up, then cosine decay to zero.
 
     Attributes:
-        steps: optimisation steps.
+        steps: optimisation steps; 0 keep the weights as they are.
         batch: samples per step, over all processes.
         learning_rate: peak learning rate.
         validate_every: steps between validations.
