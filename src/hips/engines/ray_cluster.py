@@ -94,8 +94,9 @@ class RayEngine:
                         for answer in answers:
                             receive(task, answer)
         finally:
+            # Not by force: where a killed worker's answer is on its way, Ray ends the driver.
             for reference in flying:
-                ray.cancel(reference, force=True)
+                ray.cancel(reference)
             self.running = 0
 
     def _room(self, flying: int) -> int:
