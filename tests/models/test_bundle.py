@@ -223,7 +223,7 @@ def test_an_interrupted_export_leaves_no_model(
     def interrupted(*unused: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hips.training.run.save_weights", interrupted)
+    monkeypatch.setattr("hips.training.model_folder.save_weights", interrupted)
     with pytest.raises(KeyboardInterrupt):
         export_model(work, {}, None, tmp_path / "x", {}, {})
     assert (tmp_path / "x" / "dynamics.onnx").exists()
