@@ -181,6 +181,19 @@ def mean_segment(following: Ints, offsets: Ints) -> float:
     return float((offsets[-1] - len(offsets) + 1) / max(1, is_start.sum()))
 
 
+def against_optimum(
+    log_pi: Floats, following: Ints, offsets: Ints, penalty: float
+) -> dict[str, float]:
+    """The objective and the mean length of a segmentation, and those of the exact one."""
+    exact, _ = best_segmentation(log_pi, offsets, penalty)
+    return {
+        "objective": mean_objective(log_pi, following, offsets, penalty),
+        "exact_objective": mean_objective(log_pi, exact, offsets, penalty),
+        "segment": mean_segment(following, offsets),
+        "exact_segment": mean_segment(exact, offsets),
+    }
+
+
 def pair_scores(score: PairScore, offsets: Ints, horizon: int) -> Floats:
     """The scores of every state with each of its next H states, `[M, H]`; −inf beyond the end."""
     positions, exists = later_states(offsets, horizon)

@@ -36,6 +36,7 @@ class DetectorPart(FolderPart):
         "objective": Gauge("objective of the detector's segmentation", share=False),
         "exact_objective": Gauge("objective of the best segmentation", share=False),
         "segment": Gauge("mean steps of a segment", share=False),
+        "exact_segment": Gauge("mean steps of a segment of the best segmentation", share=False),
     }
     paper_segmentation = DETECTOR
 

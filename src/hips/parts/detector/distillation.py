@@ -31,10 +31,8 @@ from hips.training.batches import Batch
 from hips.training.corpus import some_trajectories, trajectory_rows
 from hips.training.loop import Stage
 from hips.training.segments import (
-    best_segmentation,
+    against_optimum,
     later_states,
-    mean_objective,
-    mean_segment,
     pair_log_pi,
     segment_rewards,
 )
@@ -119,17 +117,9 @@ class DistillationStage(Stage):
 
     def validate(self) -> dict[str, float]:
         """The objective of the detector's and of the exact segmentation, on held-out data."""
-        data, log_pi, penalty = self.valid, self.log_pi, self.penalty
-        following = self.judge.following(data, self.horizon)
-        exact, _ = best_segmentation(log_pi, data.offsets, penalty)
-        found = mean_objective(log_pi, following, data.offsets, penalty)
-        return {
-            "score": -found,
-            "objective": found,
-            "exact_objective": mean_objective(log_pi, exact, data.offsets, penalty),
-            "segment": mean_segment(following, data.offsets),
-            "exact_segment": mean_segment(exact, data.offsets),
-        }
+        following = self.judge.following(self.valid, self.horizon)
+        found = against_optimum(self.log_pi, following, self.valid.offsets, self.penalty)
+        return {"score": -found["objective"], **found}
 
 
 def build(workshop: Workshop) -> DistillationStage:

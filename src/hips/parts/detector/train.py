@@ -35,12 +35,10 @@ from hips.training.contract import StageSpec
 from hips.training.corpus import Augmenter, Corpus, select_trajectories
 from hips.training.loop import Stage
 from hips.training.segments import (
-    best_segmentation,
+    against_optimum,
     discounted_returns,
     follow_chain,
     likeliest_following,
-    mean_objective,
-    mean_segment,
     pair_scores,
     segment_rewards,
 )
@@ -152,18 +150,13 @@ class DetectorStage(Stage):
 
     def validate(self) -> dict[str, float]:
         """The objective of the detector's and of the exact segmentation, on held-out data."""
-        data, penalty = self.valid, self.penalty
-        following = self.following(data)
-        log_pi = frozen_log_pi(self.policy, data, self.detector.horizon)
-        found = mean_objective(log_pi, following, data.offsets, penalty)
-        exact, _ = best_segmentation(log_pi, data.offsets, penalty)
+        following = self.following(self.valid)
+        log_pi = frozen_log_pi(self.policy, self.valid, self.detector.horizon)
+        found = against_optimum(log_pi, following, self.valid.offsets, self.penalty)
         scores = mean_metrics(self.objective.imitation, self.segments)
         return {
-            "score": -found,
-            "objective": found,
-            "exact_objective": mean_objective(log_pi, exact, data.offsets, penalty),
-            "segment": mean_segment(following, data.offsets),
-            "exact_segment": mean_segment(exact, data.offsets),
+            "score": -found["objective"],
+            **found,
             "first_accuracy": scores["first_accuracy"],
             "chunk_accuracy": scores["chunk_accuracy"],
         }
