@@ -159,3 +159,9 @@ def test_a_spread_beyond_the_depth_of_the_search_is_refused() -> None:
     assert HeuristicConfig(stitching_depth=2, stitching_spread=3).stitching_spread == 3
     with pytest.raises(ConfigError, match=r"at most 3, or a greater heuristic\.stitching_depth"):
         HeuristicConfig(stitching_depth=2, stitching_spread=4)
+
+
+def test_walks_need_demonstrations_to_leave() -> None:
+    assert HeuristicConfig(stitched=10, walks=4).walks == 4
+    with pytest.raises(ConfigError, match=r"give it as well, e\.g\. heuristic\.stitched=300"):
+        HeuristicConfig(walks=4)

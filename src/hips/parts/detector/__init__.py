@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hips.training.segmenters import Segmenter
 
 DETECTOR, DISTILLED = "detector", "distilled"
-"""The segmentations by the published detector, and by one that learned from the exact optimum."""
+"""The segmentations by the published detector, and by one that learned from exact values."""
 POLICY = "reach_policy.alternation"
 """The stage that trains the policy together with the exact optimum."""
 
@@ -43,9 +43,11 @@ class DetectorPart(FolderPart):
     def configure(self, domain: Domain, size: Size, survey: Survey | None = None) -> DetectorConfig:
         """The published network at every size but the smallest."""
         scale: Size = "smoke" if size == "smoke" else "laptop"
+        usual = DetectorConfig()
         return DetectorConfig(
             trunk=suitable_trunk(domain.spec, scale, survey, CHANNELS, BLOCKS),
-            training=DetectorConfig().training.sized(size),
+            training=usual.training.sized(size),
+            distillation=usual.distillation.sized(size),
         )
 
     def segmenters(self) -> Mapping[str, Segmenter]:

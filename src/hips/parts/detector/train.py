@@ -183,7 +183,7 @@ def build(workshop: Workshop) -> DetectorStage:
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
-    """REINFORCE with the policy, or distillation of the optimum under the finished policy."""
+    """REINFORCE with the policy, or on exact values under the finished policy."""
     from hips.parts.detector import distillation
 
     if config.segmentation.method == DISTILLED:

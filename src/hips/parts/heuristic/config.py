@@ -70,6 +70,11 @@ class HeuristicConfig:
                 "heuristic.strays and heuristic.walks must be 0 or more, heuristic.longest_walk "
                 "and heuristic.walk_steps 1 or more."
             )
+        if self.walks and not self.stitched:
+            raise ConfigError(
+                "heuristic.walks leave the demonstrations that heuristic.stitched counts, and that "
+                "is 0; give it as well, e.g. heuristic.stitched=300."
+            )
         if self.stitching_spread > self.stitching_depth + 1:
             raise ConfigError(
                 f"heuristic.stitching_spread is {self.stitching_spread}, beyond what a search of "

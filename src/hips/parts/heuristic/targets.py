@@ -46,7 +46,7 @@ def find_targets(workshop: Workshop) -> Targets:
     found = [] if workshop.labels is None else [workshop.labels]
     if config.stitched:
         found.insert(0, cached(workshop, "stitched", lambda: _stitched(workshop)))
-    if config.stitched and config.walks:
+    if config.walks:
         found.insert(0, cached(workshop, "walked", lambda: _walked(workshop)))
     if config.strays:
         found.insert(0, cached(workshop, "strays", lambda: _strays(workshop)))
