@@ -24,6 +24,9 @@ from hips.training.recipes import with_companions
 from hips.training.schedule import Schedule
 from tests.models.untrained import ALONE, untrained, workshop
 
+ONE_STAGE = ("heuristic", "ksubs", "adasubs", "verifier", "cql", "dt")
+"""Parts that learn in one stage, from demonstrations alone."""
+
 
 class Killed(BaseException):
     """Stands for a kill in the middle of a stage."""
@@ -38,7 +41,7 @@ def short_config(corpus: Corpus, name: str) -> TrainingConfig:
     return override(config, [*steps, *rare, *(["cql.target_every=4"] if name == "cql" else [])])
 
 
-@pytest.mark.parametrize("name", ["heuristic", "ksubs", "adasubs", "verifier", "cql", "dt"])
+@pytest.mark.parametrize("name", ONE_STAGE)
 def test_a_resumed_stage_equals_an_uninterrupted_one(
     name: str, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_samples: None
 ) -> None:

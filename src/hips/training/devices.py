@@ -1,4 +1,4 @@
-"""The choice of torch device."""
+"""The choice of torch device, and of the numbers that it computes with."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import torch
 from hips.errors import ConfigError
 
 AUTO = "auto"
+PRECISIONS = FLOAT32, BFLOAT16, _ = "float32", "bfloat16", AUTO
+"""What the layers of a network compute with in training; weights and losses stay 32-bit floats."""
+NATIVE_BFLOAT16 = ("avx512_bf16", "amx_bf16")
+"""Abilities of a processor that make 16-bit training faster; without them it is far slower."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -27,3 +31,23 @@ def choose_device(name: str) -> torch.device:
             f"Cannot use device '{name}' here ({reason}). Available: {AUTO}, {present}."
         ) from None
     return device
+
+
+def choose_precision(name: str, device: torch.device) -> torch.dtype:
+    """The type of the numbers in a network's layers; `auto` is 16-bit where the device has it.
+
+    Raises:
+        ConfigError: there is no such precision.
+    """
+    if name not in PRECISIONS:
+        raise ConfigError(f"Unknown precision '{name}'. Available: {', '.join(PRECISIONS)}.")
+    if name == AUTO:
+        name = BFLOAT16 if _computes_bfloat16(device) else FLOAT32
+    return torch.bfloat16 if name == BFLOAT16 else torch.float32
+
+
+def _computes_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    abilities = torch.cpu.get_capabilities()
+    return any(abilities.get(ability, False) for ability in NATIVE_BFLOAT16)

@@ -188,7 +188,8 @@ class StageRun:
         factor = learning_rate_factor(self.step, self.stage.schedule.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = self.stage.schedule.learning_rate * factor * group["scale"]
-        loss, metrics = trained(batch)
+        with self.group.arithmetic():
+            loss, metrics = trained(batch)
         value = float(loss.detach())
         if not math.isfinite(value):
             raise HipsError(

@@ -124,7 +124,7 @@ def train(job: TrainingJob) -> TrainedRun:
     find_segmenter(config.segmentation.method, job.parts.values())  # a wrong name fails here
     stages = ordered_stages(job.trained, config)
     chosen = _chosen(job, stages)
-    with join_group(job.device, job.threads) as group, ExitStack() as held:
+    with join_group(job.device, job.threads, config.precision) as group, ExitStack() as held:
         if group.rank == 0:
             held.enter_context(locked(job.out))
             open_run(job.out, config, job.parts, job.resume)
@@ -176,7 +176,8 @@ def _timetable(
 ) -> Timetable:
     """What the stages are expected to take, said to the user and checked against the limit."""
     config, examples = workshop.config, calibration_examples(workshop)
-    found = expected_seconds(workshop.parts, workshop.networks, config, waiting, examples)
+    with workshop.group.arithmetic():
+        found = expected_seconds(workshop.parts, workshop.networks, config, waiting, examples)
     steps = {stage.name: schedule_of(config, stage.name).steps for stage in waiting}
     now = time.monotonic()
     limit = None

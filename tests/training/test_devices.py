@@ -1,0 +1,69 @@
+"""The numbers that networks compute with in training."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hips import parts
+from hips.errors import ConfigError
+from hips.training import devices
+from hips.training.corpus import Corpus
+from hips.training.devices import choose_precision
+from hips.training.loop import StageRun
+from hips.training.progress import Reporter
+from tests.models.untrained import ALONE, untrained, workshop
+from tests.training.test_loop import ONE_STAGE, short_config
+
+CPU = torch.device("cpu")
+
+
+def test_a_precision_is_found_by_its_name() -> None:
+    assert choose_precision("float32", CPU) == torch.float32
+    assert choose_precision("bfloat16", CPU) == torch.bfloat16
+    with pytest.raises(ConfigError, match="Available: float32, bfloat16, auto"):
+        choose_precision("half", CPU)
+
+
+@pytest.mark.parametrize(
+    ("abilities", "expected"),
+    [
+        ({"avx512_bf16": True}, torch.bfloat16),
+        ({"avx512_bf16": False, "amx_bf16": True}, torch.bfloat16),
+        ({"avx512_f": True}, torch.float32),
+        ({}, torch.float32),
+    ],
+)
+def test_auto_is_the_faster_precision_of_the_processor(
+    abilities: dict[str, bool], expected: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: abilities)
+    assert choose_precision(devices.AUTO, CPU) == expected
+
+
+@pytest.mark.parametrize("name", [*ONE_STAGE, "dynamics", "familiarity"])
+def test_parts_learn_in_sixteen_bits(
+    name: str, corpus: Corpus, tmp_path: Path, few_samples: None
+) -> None:
+    config = short_config(corpus, name)
+    group = dataclasses.replace(ALONE, precision=torch.bfloat16)
+    results = []
+    for chosen, folder in ((group, "first"), (group, "again"), (ALONE, "full")):
+        networks = untrained(corpus.domain, config)
+        work = workshop(corpus.domain, config, networks, tmp_path, corpus)
+        stage = parts.get(name).stages(config)[0].build(work)
+        run = StageRun(name, stage, tmp_path / folder, 0, Reporter(None), chosen)
+        run.run()
+        results.append(_weights(networks[name]))
+    reduced, again, full = results
+    assert reduced.dtype == torch.float32
+    assert torch.equal(reduced, again)  # the same seed, the same result
+    assert not torch.equal(reduced, full)  # it does compute otherwise
+
+
+def _weights(network: nn.Module) -> Tensor:
+    return torch.cat([weight.detach().flatten() for weight in network.parameters()])
