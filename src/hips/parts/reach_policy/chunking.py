@@ -68,7 +68,7 @@ class CanonicalReach:
             found = self.policy(
                 torch.from_numpy(states).to(device), torch.from_numpy(subgoals).to(device)
             )
-        return Foresight(prefer_first(found.cpu().numpy().astype(np.float64)))
+        return Foresight(prefer_first(found.float().cpu().numpy().astype(np.float64)))
 
 
 def prefer_first(log_probabilities: Floats) -> Floats:

@@ -113,7 +113,7 @@ def next_action(policy: ReachPolicyNetwork) -> NextAction:
             found = policy(
                 torch.from_numpy(states).to(device), torch.from_numpy(subgoals).to(device)
             )
-        first: Floats = found[:, 0].cpu().numpy()
+        first: Floats = found[:, 0].float().cpu().numpy()
         return first
 
     return evaluate
