@@ -11,10 +11,13 @@ from torch import Tensor, nn
 
 from hips import parts
 from hips.errors import ConfigError
+from hips.seeding import stream
 from hips.training import devices
+from hips.training.config import TrainingConfig, override
 from hips.training.corpus import Corpus
 from hips.training.devices import choose_precision
 from hips.training.loop import StageRun
+from hips.training.pipeline import ordered_stages
 from hips.training.progress import Reporter
 from tests.models.untrained import ALONE, untrained, workshop
 from tests.training.test_loop import ONE_STAGE, short_config
@@ -63,6 +66,24 @@ def test_parts_learn_in_sixteen_bits(
     assert reduced.dtype == torch.float32
     assert torch.equal(reduced, again)  # the same seed, the same result
     assert not torch.equal(reduced, full)  # it does compute otherwise
+
+
+@pytest.mark.parametrize("segmentation", ["events", "alternating", "detector", "distilled"])
+def test_every_stage_can_learn_in_sixteen_bits(
+    segmentation: str, config: TrainingConfig, corpus: Corpus, tmp_path: Path
+) -> None:
+    chosen = override(config, [f"segmentation.method={segmentation}"])
+    group = dataclasses.replace(ALONE, precision=torch.bfloat16)
+    networks = untrained(corpus.domain, chosen)
+    work = workshop(corpus.domain, chosen, networks, tmp_path, corpus)
+    for spec in ordered_stages({name: parts.get(name) for name in chosen.parts}, chosen):
+        stage = spec.build(work)
+        drawn = stage.batch(stream(0, spec.name), 8)
+        stage.objective.train()
+        with group.arithmetic():
+            loss, _ = stage.objective(drawn)
+        loss.backward()
+        assert torch.isfinite(loss), spec.name
 
 
 def _weights(network: nn.Module) -> Tensor:

@@ -47,7 +47,7 @@ class DetectorNetwork(nn.Module):
         possible = torch.from_numpy(exists).to(states.device)
         rows, columns = torch.nonzero(possible, as_tuple=True)
         scores = self(states[rows], states[later[rows, columns]])
-        logits = torch.full(possible.shape, ABSENT, device=states.device)
+        logits = torch.full(possible.shape, ABSENT, dtype=scores.dtype, device=states.device)
         return logits.index_put((rows, columns), scores).log_softmax(dim=1)
 
 
