@@ -32,6 +32,8 @@ class SegmentationConfig:
         penalty: α, the cost of each additional subgoal.
         tolerance: the farthest of the subgoals that are worth at most this much less than the best
             one is taken, where all are weighed.
+        foresight: λ, the weight of log p(s_g | s) of a first generator in a second segmentation, from
+            which the generator learns on; 0 for none.
         ahead: for segmentation by events, which of the coming events is the subgoal.
         most: maximum number of trajectories to segment, if scoring all pairs is costly.
     """
@@ -39,12 +41,15 @@ class SegmentationConfig:
     method: str = USUAL_SEGMENTATION
     penalty: float = 0.1
     tolerance: float = 0.0
+    foresight: float = 0.0
     ahead: int = 1
     most: int = 10_000
 
     def __post_init__(self) -> None:
         if self.tolerance < 0:
             raise ConfigError("segmentation.tolerance must be 0 or more.")
+        if self.foresight < 0:
+            raise ConfigError("segmentation.foresight must be 0 or more.")
         if self.ahead < 1:
             raise ConfigError(
                 "segmentation.ahead must be at least 1, which takes the next event as the subgoal."

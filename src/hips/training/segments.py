@@ -53,26 +53,39 @@ def follow_chain(following: Ints, offsets: Ints) -> tuple[Ints, Ints]:
     return ends, is_start
 
 
-@njit(cache=True)
 def best_segmentation(
     log_pi: Floats, offsets: Ints, penalty: float, tolerance: float = 0.0
 ) -> tuple[Ints, Floats]:
-    """Exact dynamic programming from the end of each trajectory.
+    """The segmentation that maximises Σ log π − α per subgoal, from every state.
 
     Args:
         log_pi: `[M, H]`, log π(a_t | s_t, s_{t+d}) for d = 1 … H.
         offsets: `[N + 1]`.
         penalty: α.
+        tolerance: as for `best_chain`.
+
+    Returns:
+        `following` `[M]`, the best next subgoal of each state, and the value `[M]` of the optimum.
+    """
+    return best_chain(segment_rewards(log_pi, offsets, penalty), offsets, tolerance)
+
+
+@njit(cache=True)
+def best_chain(rewards: Floats, offsets: Ints, tolerance: float = 0.0) -> tuple[Ints, Floats]:
+    """Exact dynamic programming over segments, from the end of each trajectory.
+
+    Args:
+        rewards: `[M, H]`, what a segment from state i to i + d is worth, in column d − 1.
+        offsets: `[N + 1]`.
         tolerance: the farthest of the subgoals that are worth at most this much less than the best
             one is taken.
 
     Returns:
         `following` `[M]`, the best next subgoal of each state, and the value `[M]` of the optimum.
     """
-    horizon = log_pi.shape[1]
-    following = np.zeros(len(log_pi), dtype=np.int64)
-    value = np.zeros(len(log_pi))
-    totals = np.empty(horizon)
+    horizon = rewards.shape[1]
+    following = np.zeros(len(rewards), dtype=np.int64)
+    value = np.zeros(len(rewards))
     for n in range(len(offsets) - 1):
         first, last = offsets[n], offsets[n + 1] - 1
         following[last] = last
@@ -80,14 +93,11 @@ def best_segmentation(
             value[i] = -np.inf
             farthest = min(i + horizon, last)
             for j in range(i + 1, farthest + 1):
-                total = value[j] - penalty
-                for t in range(i, j):
-                    total += log_pi[t, j - t - 1]
-                totals[j - i - 1] = total
+                total = value[j] + rewards[i, j - i - 1]
                 if total > value[i]:
                     value[i], following[i] = total, j
             for j in range(farthest, following[i], -1):
-                if totals[j - i - 1] >= value[i] - tolerance and tolerance > 0:
+                if tolerance > 0 and value[j] + rewards[i, j - i - 1] >= value[i] - tolerance:
                     following[i] = j
                     break
     return following, value

@@ -23,7 +23,7 @@ from hips.training.config import TrainingConfig
 from hips.training.contract import Part
 from hips.training.corpus import Augmenter, Corpus, some_trajectories
 from hips.training.process_group import ProcessGroup
-from hips.training.segmenters import SegmentationTask, find_segmenter
+from hips.training.segmenters import SegmentationTask, Segmenter, find_segmenter
 from hips.training.torch_runtime import TorchRuntime
 
 MAX_VALIDATION = 500
@@ -88,7 +88,7 @@ class Workshop:
     group: ProcessGroup
     message: Message
     recorded: tuple[Corpus, Corpus] | None = None
-    _pairs: tuple[SubgoalPairs, SubgoalPairs] | None = field(default=None)
+    _pairs: dict[str, tuple[SubgoalPairs, SubgoalPairs]] = field(default_factory=dict)
 
     @property
     def visited(self) -> tuple[Corpus, Corpus]:
@@ -111,31 +111,38 @@ class Workshop:
             network.eval()
         return TorchRuntime(self.parts, networks, self.group.device)
 
-    def pairs(self) -> tuple[SubgoalPairs, SubgoalPairs]:
-        """Training and validation pairs of states and next subgoals; cached in the run folder."""
-        if self._pairs is None:
-            segmenter = find_segmenter(self.config.segmentation.method, self.parts.values())
+    def pairs(
+        self, method: str = "", segmenter: Segmenter | None = None
+    ) -> tuple[SubgoalPairs, SubgoalPairs]:
+        """Training and validation pairs of states and next subgoals; cached in the run folder.
+
+        Args:
+            method: name of the segmentation; by default the configured one.
+            segmenter: of that name, if it cannot be configured.
+        """
+        method = method or self.config.segmentation.method
+        if method not in self._pairs:
+            chosen = segmenter or find_segmenter(method, self.parts.values())
             train, most = self.train, MAX_VALIDATION
-            if segmenter.costly:
+            if chosen.costly:
                 train = self._some(train, self.config.segmentation.most)
                 most = min(most, math.ceil(VALIDATION_SHARE * (len(train.offsets) - 1)))
             valid = self._some(self.valid, most)
-            self._pairs = (
-                SubgoalPairs(train, self._following("train", train)),
-                SubgoalPairs(valid, self._following("validation", valid)),
+            self._pairs[method] = (
+                SubgoalPairs(train, self._following(method, chosen, "train", train)),
+                SubgoalPairs(valid, self._following(method, chosen, "validation", valid)),
             )
-        return self._pairs
+        return self._pairs[method]
 
     def _some(self, corpus: Corpus, most: int) -> Corpus:
         """The trajectories to segment, at most `most`."""
         return some_trajectories(corpus, most, stream(self.config.seed, "segmented"))
 
-    def _following(self, split: str, corpus: Corpus) -> Ints:
-        method = self.config.segmentation.method
+    def _following(self, method: str, segmenter: Segmenter, split: str, corpus: Corpus) -> Ints:
         path = self.folder / f"segmentation-{method}-{split}.npz"
         if not path.exists():
             self.message(f"segmenting the {split} split ({method})")
-            following = self._segment(corpus)
+            following = self._segment(segmenter, corpus)
             if self.group.rank == 0:
                 with replacing(path) as temporary:
                     np.savez(temporary, following=following)
@@ -148,8 +155,7 @@ class Workshop:
             )
         return kept
 
-    def _segment(self, corpus: Corpus) -> Ints:
-        segmenter = find_segmenter(self.config.segmentation.method, self.parts.values())
+    def _segment(self, segmenter: Segmenter, corpus: Corpus) -> Ints:
         readable = {stage.split(".")[0] for stage in segmenter.stages}
         data = corpus.trajectories
         task = SegmentationTask(

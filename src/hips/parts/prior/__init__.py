@@ -36,8 +36,10 @@ class PriorPart(FolderPart):
 
     def configure(self, domain: Domain, size: Size, survey: Survey | None = None) -> PriorConfig:
         """A trunk like the generator's, whose weights initialise it."""
+        usual = PriorConfig()
         return PriorConfig(
             trunk=suitable_trunk(domain.spec, size, survey),
             num_codes=suggested(domain, survey).num_codes,
-            training=PriorConfig().training.sized(size),
+            training=usual.training.sized(size),
+            foreseen=usual.foreseen.sized(size),
         )

@@ -15,9 +15,11 @@ class PriorConfig:
     Attributes:
         trunk: its network.
         num_codes: K, as in the subgoal generator.
-        training: its only stage.
+        training: its first stage.
+        foreseen: stage after the generator's stage of that name; see `segmentation.foresight`.
     """
 
     trunk: TrunkConfig = field(default_factory=TrunkConfig)
     num_codes: int = 64
     training: Schedule = field(default_factory=lambda: Schedule(steps=5_000, batch=128))
+    foreseen: Schedule = field(default_factory=lambda: Schedule(steps=3_000, batch=128))

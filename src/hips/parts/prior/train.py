@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from hips.errors import ConfigError
 from hips.parts.prior.network import PriorNetwork
+from hips.parts.subgoals.foresight import FIRST_PRIOR, foreseen_pairs
 from hips.parts.subgoals.network import SubgoalNetwork
 from hips.parts.subgoals.train import VALIDATION_SAMPLES, code_indices
 from hips.seeding import stream
@@ -89,8 +90,29 @@ class PriorStage(Stage):
         return mean_metrics(self.objective, self.validation)
 
 
+class ForeseenPriorStage(PriorStage):
+    """The prior learns on, from the subgoals of the second segmentation."""
+
+    def prepare(self) -> None:
+        """It keeps the trunk that it has."""
+        return
+
+
 def build(workshop: Workshop) -> PriorStage:
-    """The stage of a run."""
+    """The first stage of a run."""
+    return PriorStage(
+        workshop.config.parts["prior"].training, *_networks(workshop), *workshop.pairs()
+    )
+
+
+def build_foreseen(workshop: Workshop) -> ForeseenPriorStage:
+    """The second stage of a run with foresight."""
+    schedule, pairs = workshop.config.parts["prior"].foreseen, foreseen_pairs(workshop)
+    return ForeseenPriorStage(schedule, *_networks(workshop), *pairs)
+
+
+def _networks(workshop: Workshop) -> tuple[PriorNetwork, SubgoalNetwork]:
+    """The prior and the generator whose codes it learns."""
     prior = cast(PriorNetwork, workshop.network("prior"))
     model = cast(SubgoalNetwork, workshop.network("subgoals"))
     if prior.num_codes != len(model.code_vectors):
@@ -98,9 +120,12 @@ def build(workshop: Workshop) -> PriorStage:
             f"prior.num_codes is {prior.num_codes}, but there are {len(model.code_vectors)} codes; "
             "set it to subgoals.num_codes."
         )
-    return PriorStage(workshop.config.parts["prior"].training, prior, model, *workshop.pairs())
+    return prior, model
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
-    """Cross-entropy with the codes of a frozen generator."""
-    return (StageSpec("prior.training", build, ("subgoals.discrete",)),)
+    """Cross-entropy with the codes of a frozen generator, of each generator there is."""
+    stages = [StageSpec(FIRST_PRIOR, build, ("subgoals.discrete",))]
+    if config.segmentation.foresight > 0:
+        stages.append(StageSpec("prior.foreseen", build_foreseen, ("subgoals.foreseen",)))
+    return stages

@@ -58,6 +58,7 @@ class SubgoalPart(FolderPart):
             commitment=preset.commitment,
             continuous=usual.continuous.sized(size, PAPER_MODEL_RATE),
             discrete=usual.discrete.sized(size, PAPER_MODEL_RATE),
+            foreseen=usual.foreseen.sized(size, PAPER_MODEL_RATE),
             **_widths(size, trunk),
         )
 

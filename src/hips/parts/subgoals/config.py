@@ -30,6 +30,7 @@ class SubgoalConfig:
         relations: number of places with which the decoder compares every cell.
         continuous: stage without a codebook.
         discrete: stage with a codebook, initialised by K-means.
+        foreseen: stage on the second segmentation; see `segmentation.foresight`.
     """
 
     trunk: TrunkConfig = field(default_factory=TrunkConfig)
@@ -46,6 +47,9 @@ class SubgoalConfig:
     continuous: Schedule = field(default_factory=lambda: Schedule(steps=500, batch=128))
     discrete: Schedule = field(
         default_factory=lambda: Schedule(steps=7_000, batch=128, validate_every=1_000)
+    )
+    foreseen: Schedule = field(
+        default_factory=lambda: Schedule(steps=5_000, batch=128, validate_every=1_000)
     )
 
     def __post_init__(self) -> None:

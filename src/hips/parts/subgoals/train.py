@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hips.parts import known
+from hips.parts.subgoals.foresight import ForeseenSegmenter, foreseen_pairs
 from hips.parts.subgoals.network import SubgoalNetwork
 from hips.seeding import stream
 from hips.statistics import perplexity
@@ -105,6 +106,16 @@ class DiscreteStage(ContinuousStage):
         return {**super().validate(), "perplexity": used}
 
 
+class ForeseenStage(DiscreteStage):
+    """The discrete autoencoder learns on, from subgoals that it foresees; its codes stay."""
+
+    stream_name = "foreseen"
+
+    def prepare(self) -> None:
+        """The codebook is there already."""
+        return
+
+
 def code_indices(model: SubgoalNetwork, pairs: Batch) -> Tensor:
     """The code of every pair of states and subgoals, `[B]`."""
     with torch.no_grad():
@@ -127,21 +138,29 @@ def build_discrete(workshop: Workshop) -> DiscreteStage:
     return DiscreteStage(schedule, _network(workshop), *workshop.pairs())
 
 
+def build_foreseen(workshop: Workshop) -> ForeseenStage:
+    """The last stage of a run with foresight."""
+    schedule = workshop.config.parts["subgoals"].foreseen
+    return ForeseenStage(schedule, _network(workshop), *foreseen_pairs(workshop))
+
+
 def _network(workshop: Workshop) -> SubgoalNetwork:
     return cast(SubgoalNetwork, workshop.network("subgoals"))
 
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
-    """The autoencoder without and with a codebook, after segmentation.
+    """The autoencoder without and with a codebook, after segmentation, and after another one.
 
     The detector's stage also trains the policy, which the exact segmentation uses, so it comes
     first.
     """
     segmenter = find_segmenter(config.segmentation.method, known().values())
-    needs = ("subgoals.continuous",)
-    return (
+    stages = [
         StageSpec(
             "subgoals.continuous", build_continuous, segmenter.stages, after=("detector.training",)
         ),
-        StageSpec("subgoals.discrete", build_discrete, needs),
-    )
+        StageSpec("subgoals.discrete", build_discrete, ("subgoals.continuous",)),
+    ]
+    if config.segmentation.foresight > 0:
+        stages.append(StageSpec("subgoals.foreseen", build_foreseen, ForeseenSegmenter().stages))
+    return stages
