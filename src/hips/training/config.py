@@ -32,8 +32,8 @@ class SegmentationConfig:
         penalty: α, the cost of each additional subgoal.
         tolerance: the farthest of the subgoals that are worth at most this much less than the best
             one is taken, where all are weighed.
-        foresight: λ, the weight of log p(s_g | s) of a first generator in a second segmentation, from
-            which the generator learns on; 0 for none.
+        foresight: λ, the weight of a first generator's log p(s_g | s) in a second segmentation,
+            from which the generator learns on; 0 for none.
         ahead: for segmentation by events, which of the coming events is the subgoal.
         most: maximum number of trajectories to segment, if scoring all pairs is costly.
     """

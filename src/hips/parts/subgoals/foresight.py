@@ -1,9 +1,9 @@
 """A second segmentation, into subgoals that a first generator foresees.
 
-The paper's objective rewards a subgoal that tells the policy which of many equal paths was taken.
-Nobody can foresee such a subgoal. With the subgoal as a latent variable, the likelihood of a
-demonstration is Σ log p(s_g | s) + Σ log π(a | s, s_g), and α stands for the first sum. Here a share
-λ of that sum joins the objective, with the encoder's code e in place of a sum over all codes:
+The paper's objective rewards a subgoal that tells the policy which of many equal paths was
+taken. Nobody can foresee such a subgoal. With the subgoal as a latent variable, the likelihood of
+a demonstration is Σ log p(s_g | s) + Σ log π(a | s, s_g), and α stands for the first sum. Here a
+share λ of that sum joins the objective, with the encoder's code e in place of a sum over codes:
 
     log p(s_g | s) ≥ log π_SG(e | s) + log g(s_g | e, s).
 """
