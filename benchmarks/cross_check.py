@@ -1,6 +1,6 @@
 r"""CQL and the Decision Transformer against d3rlpy: same demonstrations, steps and instances.
 
-    hips collect sliding_tiles --set height=3 --set width=3 --count 1500 --quality 0 --seed 3 \\
+    hips collect sliding_tiles --set height=3 --set width=3 --count 1500 --quality 0 --seed 3 \
         --out data/eight
     python -m benchmarks cross_check data/eight
 

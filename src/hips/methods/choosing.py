@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hips import methods
 from hips.domains.base import Domain
-from hips.errors import ModelError
+from hips.errors import ConfigError, ModelError
 from hips.methods.base import Execution, Method
 from hips.models import bundle as bundles
 from hips.models.bundle import Bundle
@@ -167,4 +167,17 @@ def complete_settings(
     if choice.execution.device is not None:
         follows["precision"] = "fp32"
     known = {name: value for name, value in follows.items() if name in method.settings}
+    if choice.method is None:
+        _check_default_has(method, choice.settings)
     return method.resolve(domain, choice.settings.completed(known), choice.named, card)
+
+
+def _check_default_has(method: Method, wanted: Settings) -> None:
+    """Rejects a setting that the method chosen by default lacks; names methods that have it."""
+    lacking = [name for name in wanted.given() if name not in method.settings]
+    if lacking:
+        others = [m.name for m in map(methods.get, methods.names()) if lacking[0] in m.settings]
+        raise ConfigError(
+            f"The default here is the method '{method.name}', which has no setting '{lacking[0]}'. "
+            f"Name one that has it with --method: {', '.join(others)}."
+        )
