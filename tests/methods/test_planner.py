@@ -57,7 +57,7 @@ def test_a_method_that_needs_a_model_says_so() -> None:
             Planner.load("line_world", method=method)
     with pytest.raises(ModelError, match="nowhere"):
         Planner.load("line_world", model="nowhere")
-    with pytest.raises(ConfigError, match="'low_level', which has no setting 'dynamics'.*hips"):
+    with pytest.raises(ConfigError, match=r"'low_level', which has no setting 'dynamics'.*hips"):
         Planner.load("line_world", settings=Settings(dynamics="hybrid"))
     with pytest.raises(ConfigError, match="'hybrid' needs a model with learned dynamics"):
         Planner.load("line_world", settings=Settings(dynamics="hybrid", generator="repeat_action"))

@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 
 from hips import parts
-from hips.arrays import Floats
 from hips.data.dataset import Trajectories
 from hips.errors import ConfigError
 from hips.models.runtime import GraphRuntime
 from hips.parts.prior.adapter import LearnedPrior
 from hips.parts.reach_policy.adapter import LearnedReachPolicy
 from hips.parts.subgoals.adapter import ENCODER, decode
-from hips.parts.subgoals.foresight import ForeseenSegmenter, foreseen_pairs, pair_log_likelihood
+from hips.parts.subgoals.foresight import ForeseenSegmenter, foreseen_pairs, subgoal_log_likelihood
 from hips.training.config import TrainingConfig, override
 from hips.training.corpus import Corpus
 from hips.training.pipeline import ordered_stages
 from hips.training.segmenters import SegmentationTask
-from hips.training.segments import best_segmentation, mean_segment, pair_log_pi
+from hips.training.segments import best_segmentation, follow_chain, mean_segment, pair_log_pi
 from tests.models.untrained import untrained, workshop
 
 HORIZON = 3
@@ -55,10 +54,8 @@ def task(
 def test_the_likelihood_is_that_of_the_code_and_of_every_cell(
     few: Trajectories, runtime: GraphRuntime
 ) -> None:
-    found = pair_log_likelihood(runtime, few.states, few.offsets, HORIZON)
-    owner = np.repeat(np.arange(4), np.diff(few.offsets))
-    for i, j in ((0, 1), (0, 3), (len(owner) // 2, len(owner) // 2 + 1)):
-        assert owner[i] == owner[j]
+    likelihood = subgoal_log_likelihood(runtime, few.states)
+    for i, j in ((0, 1), (0, 3), (5, 6)):
         state, subgoal = few.states[i : i + 1], few.states[j : j + 1]
         (code,) = runtime.rowwise(ENCODER, states=state, subgoals=subgoal)
         scores = decode(runtime, state, np.array([0]), code.astype(np.int64))[0]
@@ -66,8 +63,7 @@ def test_the_likelihood_is_that_of_the_code_and_of_every_cell(
         cells = [chances[y, x, subgoal[0, y, x]] for y, x in np.ndindex(*subgoal.shape[1:])]
         codes, _ = LearnedPrior(runtime).evaluate(state)
         expected = codes[0, int(code[0])] + np.log(cells).sum()
-        assert np.isclose(found[i, j - i - 1], expected, atol=1e-4)
-    assert (found[few.offsets[1:] - 1] == 0.0).all()  # nothing follows a last state
+        assert np.isclose(likelihood(np.array([i]), np.array([j]))[0], expected, atol=1e-4)
 
 
 def test_without_foresight_it_is_the_exact_segmentation(
@@ -81,30 +77,14 @@ def test_without_foresight_it_is_the_exact_segmentation(
 def test_foreseen_subgoals_are_likelier_the_more_that_counts(
     config: TrainingConfig, corpus: Corpus, few: Trajectories, runtime: GraphRuntime
 ) -> None:
-    likelihood = pair_log_likelihood(runtime, few.states, few.offsets, HORIZON)
-    totals = [
-        _total(
-            likelihood,
-            ForeseenSegmenter().following(task(config, corpus, few, runtime, weight)),
-            few,
-        )
-        for weight in (0.0, 0.1, 100.0)
-    ]
+    likelihood = subgoal_log_likelihood(runtime, few.states)
+    totals = []
+    for foresight in (0.0, 0.1, 100.0):
+        following = ForeseenSegmenter().following(task(config, corpus, few, runtime, foresight))
+        rows = np.flatnonzero(follow_chain(following, few.offsets)[1])
+        totals.append(likelihood(rows, following[rows]).sum())
     assert totals[0] <= totals[1] <= totals[2]
     assert totals[0] < totals[2]
-
-
-def _total(
-    likelihood: Floats, following: np.ndarray[tuple[int], np.dtype[np.int64]], few: Trajectories
-) -> float:
-    """The log-likelihood of the subgoals on the way from every first state."""
-    total = 0.0
-    for first, end in zip(few.offsets[:-1], few.offsets[1:], strict=True):
-        at = int(first)
-        while at < end - 1:
-            total += float(likelihood[at, following[at] - at - 1])
-            at = int(following[at])
-    return total
 
 
 def test_generator_and_prior_learn_on_from_foreseen_subgoals(

@@ -13,8 +13,9 @@ from hips.arrays import Floats, Grids, Ints
 from hips.data.dataset import Trajectories
 from hips.seeding import stream
 from hips.training import segments
-from hips.training.lazy_segments import segment_lazily
+from hips.training.lazy_segments import Objective, segment_lazily
 from hips.training.segments import (
+    best_chain,
     best_segmentation,
     discounted_returns,
     follow_chain,
@@ -68,11 +69,41 @@ def test_scoring_few_pairs_finds_the_same_segmentation(
         asked.extend(zip(rows.tolist(), subgoals.tolist(), strict=True))
         return log_pi[rows, subgoals - rows - 1]
 
-    found = segment_lazily(score, offsets, horizon, penalty, tolerance)
+    found = segment_lazily(Objective(score, penalty, tolerance), offsets, horizon)
     following, value = best_segmentation(log_pi, offsets, penalty, tolerance)
     assert np.allclose(found.value, value)
     assert found.following.tolist() == following.tolist()
     assert found.scored == len(asked) == len(set(asked))
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    st.integers(1, 5),
+    st.floats(0.01, 2.0),
+    st.sampled_from([0.0, 0.1, 1.0]),
+    st.integers(0, 10_000),
+)
+def test_what_else_segments_are_worth_is_asked_where_it_matters(
+    sizes: list[int], horizon: int, scale: float, tolerance: float, seed: int
+) -> None:
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    rng = stream(seed, "worth")
+    log_pi = -rng.exponential(scale, size=(offsets[-1], horizon))
+    extra = -rng.exponential(0.5, size=(offsets[-1], horizon))
+    asked: list[tuple[int, int]] = []
+
+    def score(rows: Ints, subgoals: Ints) -> Floats:
+        return log_pi[rows, subgoals - rows - 1]
+
+    def more(rows: Ints, subgoals: Ints) -> Floats:
+        asked.extend(zip(rows.tolist(), subgoals.tolist(), strict=True))
+        return extra[rows, subgoals - rows - 1]
+
+    found = segment_lazily(Objective(score, 0.3, tolerance, more), offsets, horizon)
+    following, value = best_chain(segment_rewards(log_pi, offsets, 0.3) + extra, offsets, tolerance)
+    assert np.allclose(found.value, value)
+    assert found.following.tolist() == following.tolist()
+    assert len(asked) == len(set(asked))
 
 
 @given(st.integers(2, 12), st.floats(0.01, 0.5), st.integers(0, 10_000))
@@ -103,7 +134,7 @@ def test_pairs_that_cannot_matter_are_not_scored() -> None:
     def score(rows: Ints, subgoals: Ints) -> Floats:
         return -1.0 * (subgoals - rows - 1)
 
-    found = segment_lazily(score, offsets, horizon, 0.01)
+    found = segment_lazily(Objective(score, 0.01), offsets, horizon)
     assert (np.diff(found.following[:-1]) == 1).all()
     assert found.scored < 3 * 100
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hips.arrays import Ints
 from hips.parts.reach_policy.adapter import LearnedReachPolicy
-from hips.training.lazy_segments import segment_lazily
+from hips.training.lazy_segments import Objective, segment_lazily
 from hips.training.segmenters import SegmentationTask
 from hips.training.segments import taken_log_pi
 
@@ -24,9 +24,7 @@ class ExactSegmenter:
 
     def following(self, task: SegmentationTask) -> Ints:
         """The best next subgoal of every state."""
-        policy, data = LearnedReachPolicy(task.runtime), task.data
-        score = taken_log_pi(policy.next_action, data)
-        config = task.config
-        return segment_lazily(
-            score, data.offsets, task.horizon, config.penalty, config.tolerance
-        ).following
+        data, config = task.data, task.config
+        log_pi = taken_log_pi(LearnedReachPolicy(task.runtime).next_action, data)
+        objective = Objective(log_pi, config.penalty, config.tolerance)
+        return segment_lazily(objective, data.offsets, task.horizon).following

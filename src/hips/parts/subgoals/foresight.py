@@ -18,15 +18,16 @@ from hips.arrays import Floats, Grids, Ints
 from hips.models.runtime import GraphRuntime
 from hips.parts.prior.adapter import LearnedPrior
 from hips.parts.reach_policy.adapter import LearnedReachPolicy
-from hips.parts.subgoals.adapter import ENCODER, CodePrior, decode
+from hips.parts.subgoals.adapter import ENCODER, decode
+from hips.training.lazy_segments import Objective, segment_lazily
 from hips.training.segmenters import SegmentationTask
-from hips.training.segments import best_chain, later_states, pair_log_pi, segment_rewards
+from hips.training.segments import PairScore, taken_log_pi
 from hips.training.workshop import SubgoalPairs, Workshop
 
 NAME = "foreseen"
 FIRST_PRIOR = "prior.training"
 """The stage after which a generator has a probability for each subgoal."""
-STATES_AT_ONCE = 128
+STATES_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,15 @@ class ForeseenSegmenter:
 
     def following(self, task: SegmentationTask) -> Ints:
         """The best next subgoal of every state."""
-        data, config, horizon = task.data, task.config, task.horizon
-        log_pi = pair_log_pi(LearnedReachPolicy(task.runtime).next_action, data, horizon)
-        rewards = segment_rewards(log_pi, data.offsets, config.penalty)
-        foreseen = pair_log_likelihood(task.runtime, data.states, data.offsets, horizon)
-        return best_chain(rewards + config.foresight * foreseen, data.offsets, config.tolerance)[0]
+        data, config = task.data, task.config
+        log_pi = taken_log_pi(LearnedReachPolicy(task.runtime).next_action, data)
+        likelihood = subgoal_log_likelihood(task.runtime, data.states)
+
+        def foreseen(rows: Ints, subgoals: Ints) -> Floats:
+            return config.foresight * likelihood(rows, subgoals)
+
+        objective = Objective(log_pi, config.penalty, config.tolerance, foreseen)
+        return segment_lazily(objective, data.offsets, task.horizon).following
 
 
 def foreseen_pairs(workshop: Workshop) -> tuple[SubgoalPairs, SubgoalPairs]:
@@ -50,33 +55,24 @@ def foreseen_pairs(workshop: Workshop) -> tuple[SubgoalPairs, SubgoalPairs]:
     return workshop.pairs(NAME, ForeseenSegmenter())
 
 
-def pair_log_likelihood(
-    runtime: GraphRuntime, states: Grids, offsets: Ints, horizon: int
-) -> Floats:
-    """Log p(s_{t+d} | s_t) `[M, H]` for every state and d = 1 … H; 0 beyond the end."""
-    positions, exists = later_states(offsets, horizon)
-    found = np.zeros(exists.shape)
+def subgoal_log_likelihood(runtime: GraphRuntime, states: Grids) -> PairScore:
+    """Log π_SG(e | s) + log g(s_g | e, s), as a score of pairs of `states` `[M, H, W]`."""
     prior = LearnedPrior(runtime)
-    for first in range(0, len(states), STATES_AT_ONCE):
-        part = slice(first, first + STATES_AT_ONCE)
-        parents, columns = np.nonzero(exists[part])
-        if len(parents):
-            subgoals = states[positions[part][parents, columns]]
-            found[first + parents, columns] = subgoal_log_likelihood(
-                runtime, prior, states[part], parents, subgoals
-            )
-    return found
+    log_codes = np.concatenate(
+        [
+            prior.evaluate(states[first : first + STATES_AT_ONCE])[0].astype(np.float32)
+            for first in range(0, len(states), STATES_AT_ONCE)
+        ]
+    )
 
+    def score(rows: Ints, subgoals: Ints) -> Floats:
+        starts, targets = states[rows], states[subgoals]
+        (found,) = runtime.rowwise(ENCODER, states=starts, subgoals=targets)
+        codes = found.astype(np.int64)
+        scores = decode(runtime, starts, np.arange(len(rows)), codes).astype(np.float64)
+        taken = np.take_along_axis(scores, targets[..., None].astype(np.int64), axis=-1)[..., 0]
+        cells: Floats = taken - np.logaddexp.reduce(scores, axis=-1)
+        likelihood: Floats = log_codes[rows, codes] + cells.sum(axis=(1, 2))
+        return likelihood
 
-def subgoal_log_likelihood(
-    runtime: GraphRuntime, prior: CodePrior, states: Grids, parents: Ints, subgoals: Grids
-) -> Floats:
-    """Log π_SG(e | s) + log g(s_g | e, s) `[M]` of subgoals of `states[parents]`."""
-    (found,) = runtime.rowwise(ENCODER, states=states[parents], subgoals=subgoals)
-    codes = found.astype(np.int64)
-    scores = decode(runtime, states, parents, codes).astype(np.float64)
-    taken = np.take_along_axis(scores, subgoals[..., None].astype(np.int64), axis=-1)[..., 0]
-    cells: Floats = taken - np.logaddexp.reduce(scores, axis=-1)
-    log_codes, _ = prior.evaluate(states)
-    likelihood: Floats = log_codes[parents, codes] + cells.sum(axis=(1, 2))
-    return likelihood
+    return score
