@@ -276,9 +276,11 @@ def _finish(
         facts["before"] = {key: earlier[key] for key in HISTORY if key in earlier}
     card = export_model(workshop, reports, start, out, job.settings, facts)
     reporter.message("scoring the model on held-out demonstrations")
-    model, count = bundles.load(out, job.domain), scoring.DEFAULT_DEMONSTRATIONS
+    segmenter = find_segmenter(job.config.segmentation.method, job.parts.values())
+    count = scoring.FEW_DEMONSTRATIONS if segmenter.costly else scoring.DEFAULT_DEMONSTRATIONS
+    model = bundles.load(out, job.domain)
     try:
-        scores = scoring.score(model, job.parts)
+        scores = scoring.score(model, job.parts, count)
     except ExpertError as error:
         reporter.message(f"{error}; scoring on the held-out ones of the given demonstrations")
         given = demonstrations.trajectories("validation")

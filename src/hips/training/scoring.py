@@ -24,6 +24,8 @@ from hips.training.segments import follow_chain
 
 AT_ONCE = 256
 DEFAULT_DEMONSTRATIONS = 200
+FEW_DEMONSTRATIONS = 50
+"""Enough where a segmentation is costly."""
 DEFAULT_SEED = 1_000_003
 TRIES_PER_PLAN = 50
 """Levels per plan after which the expert counts as none."""
