@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from hips import parts
 from hips.errors import ConfigError
 from hips.seeding import stream
-from hips.training import devices
 from hips.training.config import TrainingConfig, override
 from hips.training.corpus import Corpus
 from hips.training.devices import choose_precision
@@ -28,8 +27,11 @@ CPU = torch.device("cpu")
 def test_a_precision_is_found_by_its_name() -> None:
     assert choose_precision("float32", CPU) == torch.float32
     assert choose_precision("bfloat16", CPU) == torch.bfloat16
+
+
+def test_an_unknown_precision_is_refused(config: TrainingConfig) -> None:
     with pytest.raises(ConfigError, match="Available: float32, bfloat16, auto"):
-        choose_precision("half", CPU)
+        override(config, ["precision=half"])
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def test_auto_is_the_faster_precision_of_the_processor(
     abilities: dict[str, bool], expected: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: abilities)
-    assert choose_precision(devices.AUTO, CPU) == expected
+    assert choose_precision("auto", CPU) == expected
 
 
 @pytest.mark.parametrize("name", [*ONE_STAGE, "dynamics", "familiarity"])

@@ -12,13 +12,14 @@ from hips import assignments
 from hips.domains.base import Domain
 from hips.errors import ConfigError
 from hips.training.contract import Part
-from hips.training.devices import FLOAT32
 from hips.training.schedule import Size
 from hips.training.survey import Survey, suggested
 
 SMOKE_DEMONSTRATIONS = 300
 SYMMETRIES = ALL, RELABELLINGS, NONE = "all", "relabellings", "none"
 USUAL_SEGMENTATION = "events"
+PRECISIONS = FLOAT32, BFLOAT16, AUTO = "float32", "bfloat16", "auto"
+"""What the layers of a network compute with in training; weights and losses stay 32-bit floats."""
 ELSEWHERE = ("domain", "parameters", "warm_start")
 """Fields set by their own arguments, never as a setting."""
 
@@ -101,6 +102,10 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.horizon < 1:
             raise ConfigError("horizon must be at least 1.")
+        if self.precision not in PRECISIONS:
+            raise ConfigError(
+                f"Unknown precision '{self.precision}'. Available: {', '.join(PRECISIONS)}."
+            )
         if self.symmetries not in SYMMETRIES:
             raise ConfigError(
                 f"Unknown symmetries '{self.symmetries}'. Available: {', '.join(SYMMETRIES)}."

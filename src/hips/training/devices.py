@@ -5,10 +5,8 @@ from __future__ import annotations
 import torch
 
 from hips.errors import ConfigError
+from hips.training.config import AUTO, BFLOAT16, FLOAT32
 
-AUTO = "auto"
-PRECISIONS = FLOAT32, BFLOAT16, _ = "float32", "bfloat16", AUTO
-"""What the layers of a network compute with in training; weights and losses stay 32-bit floats."""
 NATIVE_BFLOAT16 = ("avx512_bf16", "amx_bf16")
 """Abilities of a processor that make 16-bit training faster; without them it is far slower."""
 
@@ -34,13 +32,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """The type of the numbers in a network's layers; `auto` is 16-bit where the device has it.
-
-    Raises:
-        ConfigError: there is no such precision.
-    """
-    if name not in PRECISIONS:
-        raise ConfigError(f"Unknown precision '{name}'. Available: {', '.join(PRECISIONS)}.")
+    """The type of the numbers in a network's layers; `auto` is 16-bit where the device has it."""
     if name == AUTO:
         name = BFLOAT16 if _computes_bfloat16(device) else FLOAT32
     return torch.bfloat16 if name == BFLOAT16 else torch.float32

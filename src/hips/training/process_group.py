@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import distributed
 
-from hips.training.devices import AUTO, FLOAT32, choose_device, choose_precision
+from hips.training.config import AUTO, FLOAT32
+from hips.training.devices import choose_device, choose_precision
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,5 +126,5 @@ def build(workshop: Workshop) -> FamiliarityStage:
 
 def stages(config: TrainingConfig) -> Sequence[StageSpec]:
     """Cross-entropy, after the dynamics."""
-    needs, after = ("dynamics.training",), ("prior.training",)
+    needs, after = ("dynamics.training",), ("prior.training", "prior.foreseen")
     return (StageSpec("familiarity.training", build, needs, after),)

@@ -174,7 +174,8 @@ def stages(config: TrainingConfig) -> Sequence[StageSpec]:
     needs = ("dynamics.training",) if own.needs_dynamics else ()
     if own.strays:
         needs = (*needs, "familiarity.training")
-    found = [StageSpec("heuristic.training", build, needs, after=("prior.training",))]
+    after = ("prior.training", "prior.foreseen")  # its trunk starts from the prior's
+    found = [StageSpec("heuristic.training", build, needs, after)]
     if own.backup.steps:
         found.append(StageSpec("heuristic.backup", backup.build, (*needs, "heuristic.training")))
     return found

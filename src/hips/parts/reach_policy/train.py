@@ -174,6 +174,6 @@ def stages(config: TrainingConfig) -> Sequence[StageSpec]:
     if proposed and config.parts["reach_policy"].chunking.steps:
         # Exact segmentation uses the policy as these stages left it, so this comes last.
         needs = ("reach_policy.imitation", "subgoals.discrete", "prior.training")
-        after = ("detector.training",)
+        after = ("detector.training", "prior.foreseen")
         found.append(StageSpec("reach_policy.chunking", chunking.build, needs, after, effort=3.0))
     return found
