@@ -46,7 +46,8 @@ class ForeseenSegmenter:
         def foreseen(rows: Ints, subgoals: Ints) -> Floats:
             return config.foresight * likelihood(rows, subgoals)
 
-        objective = Objective(log_pi, config.penalty, config.tolerance, foreseen)
+        # No tolerance: it would take farther subgoals for those that are foreseen.
+        objective = Objective(log_pi, config.penalty, extra=foreseen)
         return segment_lazily(objective, data.offsets, task.horizon).following
 
 
