@@ -142,6 +142,16 @@ def test_outputs_agree_with_onnx_runtime(model: Model) -> None:
         np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-4)
 
 
+def test_sixteen_bits_say_nearly_the_same(model: Model) -> None:
+    reduced = TorchRuntime(PARTS, model.networks, CPU, torch.bfloat16)
+    states = model.levels(16)
+    full, found = (LearnedPrior(one).evaluate(states)[1] for one in (model.torch(), reduced))
+    assert not np.array_equal(full, found)
+    np.testing.assert_allclose(np.exp(found), np.exp(full), atol=0.05)
+    for one in answers(reduced, states, states[::-1]):
+        assert one.dtype in (np.float32, np.float64, np.int64, np.uint8)
+
+
 class Spy(GraphRuntime):
     """Notes the states that the prior of another runtime is asked about."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from hips.errors import ModelError
 from hips.models.bundle import Bundle
@@ -23,14 +23,17 @@ ROWS_AT_ONCE = 1024
 
 
 class TorchGraph:
-    """A module with named inputs, called with arrays."""
+    """A module with named inputs, called with arrays; `precision` is that of its layers."""
 
-    def __init__(self, module: nn.Module, device: torch.device) -> None:
+    def __init__(
+        self, module: nn.Module, device: torch.device, precision: torch.dtype = torch.float32
+    ) -> None:
         self.module, self.device = module.to(device).eval(), device
+        self.precision = precision
 
     def __call__(self, inputs: Mapping[str, Array]) -> list[Any]:
         """The module's outputs, in order."""
-        with torch.inference_mode(), _full_precision(self.device):
+        with torch.inference_mode(), self._arithmetic():
             # Copied: torch rejects read-only arrays and negative strides.
             tensors = {
                 name: torch.from_numpy(np.array(value, order="C")).to(self.device)
@@ -38,7 +41,17 @@ class TorchGraph:
             }
             outputs = self.module(**tensors)
             outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-            return [np.ascontiguousarray(output.cpu().numpy()) for output in outputs]
+            return [np.ascontiguousarray(_exact(output).cpu().numpy()) for output in outputs]
+
+    def _arithmetic(self) -> AbstractContextManager[Any]:
+        if self.precision == torch.float32:
+            return _full_precision(self.device)
+        return torch.autocast(self.device.type, self.precision)
+
+
+def _exact(output: Tensor) -> Tensor:
+    """The output as numpy knows it, without 16-bit floats."""
+    return output.float() if output.is_floating_point() else output
 
 
 class TorchRuntime(GraphRuntime):
@@ -48,14 +61,19 @@ class TorchRuntime(GraphRuntime):
         parts: registered parts, by name.
         networks: the networks to run, by part; they are moved to the device.
         device: where they run.
+        precision: of the numbers in their layers.
     """
 
     def __init__(
-        self, parts: Mapping[str, Part], networks: Mapping[str, nn.Module], device: torch.device
+        self,
+        parts: Mapping[str, Part],
+        networks: Mapping[str, nn.Module],
+        device: torch.device,
+        precision: torch.dtype = torch.float32,
     ) -> None:
         super().__init__(
             {
-                graph.name: TorchGraph(graph.module, device)
+                graph.name: TorchGraph(graph.module, device, precision)
                 for name, network in networks.items()
                 for graph in parts[name].graphs(network.to(device))
             }

@@ -109,7 +109,7 @@ class Workshop:
         networks = {name: self.network(name) for name in names}
         for network in networks.values():
             network.eval()
-        return TorchRuntime(self.parts, networks, self.group.device)
+        return TorchRuntime(self.parts, networks, self.group.device, self.group.precision)
 
     def pairs(
         self, method: str = "", segmenter: Segmenter | None = None

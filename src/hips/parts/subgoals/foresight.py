@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from hips.arrays import Floats, Grids, Ints
+from hips.arrays import Floats, Grids, Ints, Scores
 from hips.models.runtime import GraphRuntime
 from hips.parts.prior.adapter import LearnedPrior
 from hips.parts.reach_policy.adapter import LearnedReachPolicy
@@ -70,10 +71,18 @@ def subgoal_log_likelihood(runtime: GraphRuntime, states: Grids) -> PairScore:
         starts, targets = states[rows], states[subgoals]
         (found,) = runtime.rowwise(ENCODER, states=starts, subgoals=targets)
         codes = found.astype(np.int64)
-        scores = decode(runtime, starts, np.arange(len(rows)), codes).astype(np.float64)
-        taken = np.take_along_axis(scores, targets[..., None].astype(np.int64), axis=-1)[..., 0]
-        cells: Floats = taken - np.logaddexp.reduce(scores, axis=-1)
-        likelihood: Floats = log_codes[rows, codes] + cells.sum(axis=(1, 2))
+        scores = decode(runtime, starts, np.arange(len(rows)), codes)
+        cells = log_shares(scores, targets).sum(axis=(1, 2), dtype=np.float64)
+        likelihood: Floats = log_codes[rows, codes] + cells
         return likelihood
 
     return score
+
+
+def log_shares(scores: Scores, symbols: Grids) -> npt.NDArray[np.float32]:
+    """Log-softmax of cell scores `[B, H, W, symbols]` at the symbols of grids `[B, H, W]`."""
+    largest = scores.max(axis=-1)
+    taken = np.take_along_axis(scores, symbols[..., None].astype(np.int64), axis=-1)[..., 0]
+    total = np.exp(scores - largest[..., None]).sum(axis=-1)
+    shares: npt.NDArray[np.float32] = taken - largest - np.log(total)
+    return shares
