@@ -28,7 +28,7 @@ class SubgoalPart(FolderPart):
     name = "subgoals"
     about = "proposes states several moves ahead (VQ-VAE)"
     config_type = SubgoalConfig
-    upstream = ("reach_policy",)
+    upstream = ("reach_policy", "prior")
     headline = "coverage"
     gauges: ClassVar[Mapping[str, Gauge]] = {
         "coverage": Gauge(
