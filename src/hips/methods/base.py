@@ -116,6 +116,10 @@ class Method:
         """What it does, and whether it is complete."""
         return f"{self.about}; {'complete' if self.complete else 'not complete'}"
 
+    def lacking(self, wanted: Settings) -> list[str]:
+        """The wanted settings that the method does not have."""
+        return [name for name in wanted.given() if name not in self.settings]
+
     def resolve(
         self, domain: Domain, wanted: Settings, named: str | None, card: Card | None
     ) -> Settings:
@@ -124,8 +128,7 @@ class Method:
         Raises:
             ConfigError: `wanted` has a setting that the method does not have.
         """
-        unknown = [name for name in wanted.given() if name not in self.settings]
-        if unknown:
+        if unknown := self.lacking(wanted):
             available = ", ".join(self.settings) or "none"
             raise ConfigError(
                 f"Method '{self.name}' has no setting '{unknown[0]}'. It has: {available}."

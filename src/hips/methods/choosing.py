@@ -174,8 +174,7 @@ def complete_settings(
 
 def _check_default_has(method: Method, wanted: Settings) -> None:
     """Rejects a setting that the method chosen by default lacks; names methods that have it."""
-    lacking = [name for name in wanted.given() if name not in method.settings]
-    if lacking:
+    if lacking := method.lacking(wanted):
         others = [m.name for m in map(methods.get, methods.names()) if lacking[0] in m.settings]
         raise ConfigError(
             f"The default here is the method '{method.name}', which has no setting '{lacking[0]}'. "

@@ -66,8 +66,8 @@ class TrainingConfig:
         parameters: the domain's parameters.
         size: how much to train.
         seed: of all random draws.
-        precision: of the numbers in the networks' layers: `float32`, `bfloat16`, which takes about
-            half the time on processors and GPUs that have it, or `auto`, the faster of the two.
+        precision: of the numbers in the networks' layers: `float32`, `bfloat16`, which is
+            faster on processors and GPUs that have it, or `auto`, the faster of the two.
         demonstrations: trajectories to collect, if none are given.
         quality: of those, from 0 (wandering) to 1 (near-optimal).
         longest: steps of the longest of those; 0 for no limit.

@@ -104,12 +104,12 @@ class Workshop:
             )
         return self.networks[part]
 
-    def runtime(self, *names: str) -> GraphRuntime:
+    def runtime(self, *names: str, precision: torch.dtype = torch.float32) -> GraphRuntime:
         """The networks of some parts, with their current weights, as functions of arrays."""
         networks = {name: self.network(name) for name in names}
         for network in networks.values():
             network.eval()
-        return TorchRuntime(self.parts, networks, self.group.device, self.group.precision)
+        return TorchRuntime(self.parts, networks, self.group.device, precision)
 
     def pairs(
         self, method: str = "", segmenter: Segmenter | None = None
@@ -163,6 +163,6 @@ class Workshop:
             data,
             self.config.horizon,
             self.config.segmentation,
-            self.runtime(*sorted(readable)),
+            self.runtime(*sorted(readable), precision=self.group.precision),
         )
         return segmenter.following(task)
